@@ -1,0 +1,71 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/**
+ * <Upstream name>: a group of servers, as configured.
+ *
+ * Also the implicit groups that a bare URL in UpstreamPass makes. Groups
+ * belong to the whole configuration (pconf), not to a virtual host. Read-only
+ * after post_config except `peers`, which every child makes for itself.
+ */
+
+#ifndef UP_GROUP_H
+#define UP_GROUP_H
+
+#include "apr_network_io.h"
+#include "apr_tables.h"
+#include "http_config.h"
+#include "httpd.h"
+#include "mod_upstream_proxy.h"
+
+struct up_server_t {
+    const char *text;      /* the address as written */
+    const char *host;      /* NULL for unix: */
+    apr_port_t port;
+    const char *unix_path;
+    int weight;
+    int max_conns;         /* 0: no limit */
+    int max_fails;         /* 0: never taken out */
+    apr_interval_time_t fail_timeout;
+    int backup;
+    int down;
+    apr_sockaddr_t *addrs; /* chain; NULL: the name did not resolve */
+};
+
+struct up_group_t {
+    const char *name;
+    int implicit;                /* made by a bare URL */
+    apr_port_t implicit_port;    /* part of an implicit group's identity */
+    apr_array_header_t *servers; /* of up_server_t */
+    int keepalive;               /* idle connections a child, 0: none */
+    int keepalive_local;         /* a connection stays with its location */
+    int keepalive_requests;
+    apr_interval_time_t keepalive_time;
+    apr_interval_time_t keepalive_timeout;
+    const char *where;           /* file:line */
+    up_peers_t *peers;           /* this child's, peers/peer.h */
+};
+
+/** Lookup by name, in any case; explicit groups only. */
+up_group_t *up_group_find(const char *name);
+
+/** The implicit group of a URL's host and port or unix path, made if new. */
+up_group_t *up_group_implicit(apr_pool_t *p, const up_pass_t *pass);
+
+/** Calls `visit` for every group. */
+void up_group_each(void (*visit)(up_group_t *group, void *baton),
+                   void *baton);
+
+/** pre_config: forgets the groups of the last configuration. */
+void up_group_reset(apr_pool_t *pconf);
+
+/**
+ * post_config: resolves names. One that does not resolve is warned about and
+ * leaves its server without addresses.
+ * @return OK or HTTP_INTERNAL_SERVER_ERROR
+ */
+int up_group_post_config(apr_pool_t *pconf, server_rec *s);
+
+/** <Upstream> and what stands inside it, for the module record. */
+extern const command_rec up_group_commands[];
+
+#endif

@@ -1,0 +1,59 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/**
+ * UpstreamPass: where the requests of a location go.
+ *
+ * Made while the configuration is read, completed in post_config (when all
+ * groups are known), read-only afterwards.
+ */
+
+#ifndef UP_PASS_H
+#define UP_PASS_H
+
+#include "http_config.h"
+#include "httpd.h"
+#include "mod_upstream_proxy.h"
+
+struct up_pass_t {
+    const char *location;   /* the prefix that is replaced; NULL inside
+                               <LocationMatch> and <If> */
+    apr_size_t location_len;
+    int off;                /* UpstreamPass off or ! */
+    const char *url;        /* as written */
+    const char *host;       /* host or group name as written, no brackets;
+                               NULL for unix: */
+    const char *unix_path;  /* socket of http://unix:/path */
+    apr_port_t port;        /* as written, else the scheme's */
+    int has_port;           /* a port was written */
+    const char *uri;        /* URI part, from the first / or ?; NULL: none */
+    const char *host_value; /* UPSTREAM_HOST, spec 2.4 */
+    const char *port_value; /* UPSTREAM_PORT, "" for unix */
+    up_group_t *group;      /* set in post_config */
+    const char *where;      /* file:line, for messages */
+    server_rec *server;     /* whose configuration it stands in */
+};
+
+/** The setter of UpstreamPass, both forms (cmd->path tells the section). */
+const char *up_pass_set(cmd_parms *cmd, void *dconf, const char *first,
+                        const char *second);
+
+/**
+ * The pass that rules this request, or NULL: the innermost section's
+ * UpstreamPass, or the two-argument form with the longest prefix of `uri`,
+ * whichever location is longer. `off` gives NULL.
+ * @param uri decoded path
+ */
+const up_pass_t *up_pass_of(request_rec *r, const char *uri);
+
+/**
+ * post_config: connects every pass with its group, making implicit groups.
+ * Problems are logged with file and line.
+ * @return OK or HTTP_INTERNAL_SERVER_ERROR
+ */
+int up_pass_post_config(apr_pool_t *pconf, apr_pool_t *ptemp, server_rec *s);
+
+/* Per-server part: the two-argument passes of a virtual host. */
+void *up_pass_create_server(apr_pool_t *p, server_rec *s);
+void *up_pass_merge_server(apr_pool_t *p, void *base, void *add);
+
+#endif

@@ -1,0 +1,90 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/**
+ * What can be said of a location: one field a directive.
+ *
+ * A settings object is always complete: create fills in every default, merge
+ * takes from the inner section what was set there. Nothing in it changes
+ * after merging; it lives in the configuration pool or, when httpd merged
+ * sections for one request, in that request's pool. Any thread may read it.
+ *
+ * To add a simple directive: one field here and one row in settings.c.
+ */
+
+#ifndef UP_SETTINGS_H
+#define UP_SETTINGS_H
+
+#include "apr_hash.h"
+#include "apr_tables.h"
+#include "config/expressions.h"
+#include "http_config.h"
+#include "httpd.h"
+#include "mod_upstream_proxy.h"
+
+/** One UpstreamSetHeader. */
+typedef struct up_header_t {
+    const char *name;
+    const up_text_t *value;
+} up_header_t;
+
+struct up_settings_t {
+    apr_uint64_t set; /* bit n: row n of the table was set here */
+
+    const up_pass_t *pass; /* UpstreamPass of this section, not inherited
+                              from outside it by merging rules of pass.c */
+
+    /* the request */
+    const up_text_t *method;         /* NULL: the client's */
+    int http_version;                /* 10 or 11 */
+    apr_array_header_t *set_headers; /* of up_header_t, may be NULL */
+    const up_text_t *set_body;       /* NULL: the client's */
+    int pass_request_headers;
+    int pass_request_body;
+    int request_buffering;
+    apr_off_t request_buffer_size; /* bytes of a body kept in memory */
+    const up_text_t *bind;         /* NULL: off */
+    int bind_transparent;
+    int socket_keepalive;
+    apr_off_t socket_rcvbuf; /* bytes, 0: the system's */
+    apr_off_t socket_sndbuf;
+    apr_off_t send_lowat; /* accepted, ignored on Linux */
+    int ignore_client_abort;
+    int headers_hash_max_size; /* accepted for nginx's sake, inert */
+    int headers_hash_bucket_size;
+
+    /* timeouts (microseconds) and retries */
+    apr_interval_time_t connect_timeout;
+    apr_interval_time_t send_timeout;
+    apr_interval_time_t read_timeout;
+    unsigned int next_upstream; /* mask of up_fail_e */
+    int next_upstream_tries;    /* 0: no limit */
+    apr_interval_time_t next_upstream_timeout; /* 0: no limit */
+    int intercept_errors;
+
+    /* the response */
+    int buffering;
+    apr_off_t buffer_size;     /* first buffer for the head */
+    apr_off_t max_header_size; /* the head may grow to this */
+    int buffers_num;
+    apr_off_t buffers_size;
+    apr_off_t busy_buffers_size;    /* derived when not set, never 0 */
+    apr_off_t max_temp_file_size;   /* 0: no file */
+    apr_off_t temp_file_write_size; /* derived when not set, never 0 */
+    const char *temp_path;          /* absolute */
+    int temp_levels[3];             /* digits a level, 0: no level */
+    apr_array_header_t *pass_headers; /* of const char * */
+    apr_array_header_t *hide_headers; /* of const char * */
+    apr_hash_t *hidden; /* lower-case names that are not relayed: (built-in +
+                           hide) - pass */
+};
+
+/** The settings that rule this request, after all merging. Never NULL. */
+const up_settings_t *up_settings_of(const request_rec *r);
+
+void *up_settings_create(apr_pool_t *p, char *path);
+void *up_settings_merge(apr_pool_t *p, void *base, void *add);
+
+/** All location-level directives, for the module record. */
+extern const command_rec up_settings_commands[];
+
+#endif

@@ -1,0 +1,37 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/**
+ * The request head, in two passes: one emitter run over a sink that counts,
+ * one allocation, the same emitter run over a sink that copies. The result
+ * is one heap bucket (spec-nginx 2.3 to 2.5).
+ */
+
+#ifndef UP_REQUEST_HEAD_H
+#define UP_REQUEST_HEAD_H
+
+#include "apr_buckets.h"
+#include "config/settings.h"
+#include "httpd.h"
+#include "mod_upstream_proxy.h"
+
+typedef struct up_reqhead_t {
+    const up_pass_t *pass;
+    const char *target;  /* up_target_of */
+    apr_off_t body_length; /* Content-Length to send, -1: none */
+    int chunked;           /* Transfer-Encoding: chunked */
+} up_reqhead_t;
+
+/**
+ * Evaluates every expression once, then builds. The method sent is found by
+ * up_reqhead_method.
+ * @return APR_SUCCESS, APR_EGENERAL when an expression failed (logged)
+ */
+apr_status_t up_reqhead_build(request_rec *r, const up_settings_t *settings,
+                              const up_reqhead_t *what,
+                              apr_bucket_alloc_t *alloc,
+                              apr_bucket **pbucket);
+
+/** The method that is sent: UpstreamMethod or the client's. NULL: failed. */
+const char *up_reqhead_method(request_rec *r, const up_settings_t *settings);
+
+#endif

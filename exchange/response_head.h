@@ -1,0 +1,33 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/**
+ * A parsed head becomes the client's: r->status, r->headers_out
+ * (spec-nginx 3.5; hop-by-hop and Connection-nominated fields go nowhere,
+ * RFC 9110 7.6.1).
+ */
+
+#ifndef UP_RESPONSE_HEAD_H
+#define UP_RESPONSE_HEAD_H
+
+#include "config/settings.h"
+#include "httpd.h"
+#include "mod_upstream_proxy.h"
+#include "status_parser.h"
+
+/** What the fields say about relaying. */
+typedef struct up_relay_t {
+    int buffering;                  /* X-Accel-Buffering: -1 unsaid, 0, 1 */
+    apr_interval_time_t keep_alive; /* Keep-Alive: timeout=N, 0: unsaid */
+} up_relay_t;
+
+/**
+ * Sets status, status line, content type and headers of `r` from `head`.
+ * Everything that an earlier phase put on r->headers_out is kept only where
+ * the backend does not send the same field. Content-Length is set from the
+ * framing; nothing is invented (no Content-Type, no 304).
+ */
+void up_reshead_apply(request_rec *r, const up_settings_t *settings,
+                      const up_head_t *head, const up_framing_t *framing,
+                      up_relay_t *relay);
+
+#endif

@@ -1,0 +1,60 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/**
+ * The one place that decides whether a failed try is followed by another:
+ * a pure function of the facts (spec-nginx 5.2, 5.3, 5.5).
+ */
+
+#ifndef UP_RETRY_H
+#define UP_RETRY_H
+
+#include "mod_upstream_proxy.h"
+
+typedef struct up_retry_facts_t {
+    unsigned int fail;      /* one bit of up_fail_e */
+    unsigned int enabled;   /* UpstreamNextUpstream */
+    int tries;              /* left after this one */
+    int sent;               /* any byte of the request went out */
+    int idempotent;         /* the client's method, up_retry_idempotent */
+    int replayable;         /* the body can be sent again from its start */
+    int out_of_time;        /* UpstreamNextUpstreamTimeout has elapsed */
+    int reused;             /* the connection came from the pool */
+    int answered;           /* a byte of a response had arrived */
+    int stale_before;       /* this request had its free retry already */
+} up_retry_facts_t;
+
+typedef enum up_retry_e {
+    UP_RETRY_STOP,  /* answer the client */
+    UP_RETRY_NEXT,  /* another server; this one used up a try */
+    UP_RETRY_STALE  /* the same server on a fresh connection: free, and not
+                       a failure of the server */
+} up_retry_e;
+
+/**
+ * A pooled connection that fails with UP_FAIL_ERROR before a response byte
+ * is stale: one free retry when the request is idempotent (or was not sent at
+ * all) and replayable, in groups of any size, also with UpstreamNextUpstream
+ * off: nothing was ever answered on it, so it is the same try. Replaying
+ * needs `replayable` and, when bytes were sent, an idempotent method, or
+ * `non_idempotent` in the list.
+ */
+up_retry_e up_retry_decide(const up_retry_facts_t *facts);
+
+/** Could a response with this bit be followed by another try? The test made
+ * before a matching http_NNN response is given up (spec-nginx 5.2, end). */
+int up_retry_worth(const up_retry_facts_t *facts);
+
+/** The bit of a status that UpstreamNextUpstream can name, or 0. */
+unsigned int up_retry_bit(int status);
+
+/** The status a failure kind answers with: 502, 504, or http_NNN's own. */
+int up_retry_status(unsigned int fail);
+
+/**
+ * Idempotent methods of RFC 9110 9.2.2 and WebDAV (GET HEAD OPTIONS TRACE PUT
+ * DELETE PROPFIND PROPPATCH MKCOL COPY MOVE UNLOCK SEARCH REPORT); unknown
+ * ones are not. Methods are case-sensitive.
+ */
+int up_retry_idempotent(const char *method);
+
+#endif

@@ -1,0 +1,67 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/**
+ * Choosing a server. A method is one file with one const vtable; this file
+ * holds what they share: primaries, then backups; never the same peer twice
+ * in one request.
+ */
+
+#ifndef UP_BALANCER_H
+#define UP_BALANCER_H
+
+#include "httpd.h"
+#include "peers/peer.h"
+
+/** One request's search for a peer. In the request's pool, one thread. */
+struct up_pick_t {
+    up_peers_t *peers;
+    unsigned char *tried; /* a byte a peer of the list in use */
+    int on_backup;        /* moved to the backup list, for good */
+    int tries;            /* left; counted down by up_balancer_done */
+};
+
+typedef struct up_balancer_t {
+    const char *name;
+    /**
+     * Chooses among the usable, untried peers of `list` and counts what the
+     * method counts. Called with peers->lock held; must not call out.
+     * @return NULL: none can be chosen
+     */
+    up_peer_t *(*pick)(up_pick_t *pick, up_peerlist_t *list, apr_time_t now);
+} up_balancer_t;
+
+extern const up_balancer_t up_balancer_round_robin;
+
+/** May `peer` be chosen for this request now? Lock held. For methods. */
+int up_balancer_usable_locked(const up_pick_t *pick, const up_peer_t *peer,
+                              apr_time_t now);
+
+/**
+ * Starts a request's search. tries = the servers that are not down, capped
+ * by `max_tries` (0: no cap) (spec-nginx 5.3).
+ */
+up_pick_t *up_balancer_begin(apr_pool_t *p, up_peers_t *peers,
+                             int max_tries);
+
+/**
+ * The next peer, counted and marked as tried. Takes the lock.
+ * @return NULL: no live upstreams
+ */
+up_peer_t *up_balancer_pick(up_pick_t *pick, apr_time_t now);
+
+/**
+ * Ends the try on `peer` and uses up one of the tries; with UP_OUTCOME_OK
+ * nothing more follows.
+ * @return 1 when the failure took the peer out of service
+ */
+int up_balancer_done(up_pick_t *pick, up_peer_t *peer, up_outcome_e outcome,
+                     apr_time_t now);
+
+/**
+ * Is there another peer that could be tried now? Used to keep a real answer
+ * instead of "no live upstreams" (spec-nginx 5.3, D). Takes the lock, counts
+ * nothing.
+ */
+int up_balancer_another(const up_pick_t *pick, apr_time_t now);
+
+#endif

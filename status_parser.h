@@ -1,0 +1,120 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/**
+ * Reads a response head: status line and fields, in any segmentation.
+ *
+ * Pure: APR only, no httpd.h; fuzzed. What a backend sends is hostile text:
+ * every length is bounded and a bad line spoils the whole head
+ * (RFC 9112 2.2, 4, 5; nginx's grammar where the RFC leaves a choice).
+ *
+ * The parser owns one buffer that grows from `first` to `max` bytes. The
+ * caller receives straight into it: up_parser_space, recv, up_parser_added.
+ * Lives in the pool it was made in; one thread.
+ */
+
+#ifndef UP_STATUS_PARSER_H
+#define UP_STATUS_PARSER_H
+
+#include "apr_errno.h"
+#include "apr_pools.h"
+#include "mod_upstream_proxy.h"
+
+typedef struct up_field_t {
+    const char *name; /* NUL-terminated, as sent */
+    apr_size_t name_len;
+    const char *value; /* NUL-terminated, SP trimmed at both ends */
+    apr_size_t value_len;
+} up_field_t;
+
+/** A whole head. Valid until up_parser_next, up_parser_reset or the pool. */
+typedef struct up_head_t {
+    int status; /* 100..999 */
+    int major;  /* of the HTTP version */
+    int minor;
+    const char *reason; /* NUL-terminated, may be "" */
+    const up_field_t *fields; /* in the order received */
+    int nfields;
+    apr_size_t size; /* raw bytes */
+} up_head_t;
+
+/** How the body that follows a head is delimited (RFC 9112 6.3). */
+typedef enum up_framing_e {
+    UP_FRAMING_NONE,    /* no body, whatever the fields say */
+    UP_FRAMING_LENGTH,  /* exactly `length` bytes */
+    UP_FRAMING_CHUNKED,
+    UP_FRAMING_CLOSE    /* until the backend closes */
+} up_framing_e;
+
+typedef struct up_framing_t {
+    up_framing_e kind;
+    apr_off_t length;    /* UP_FRAMING_LENGTH; else -1 */
+    apr_off_t announced; /* Content-Length as sent, -1: none. With
+                            UP_FRAMING_NONE it may still be relayed */
+    int close;           /* Connection: close, or HTTP before 1.1 */
+} up_framing_t;
+
+/**
+ * @param first bytes of the first buffer, > 0
+ * @param max   bytes a head may have, >= first
+ */
+up_parser_t *up_parser_make(apr_pool_t *p, apr_size_t first, apr_size_t max);
+
+/** Back to the beginning, keeping the buffer: for the next try. */
+void up_parser_reset(up_parser_t *parser);
+
+/**
+ * Where the next received bytes go. *plen is at least 1: a head that would
+ * not fit was refused by up_parser_added before.
+ */
+void up_parser_space(up_parser_t *parser, char **pbuf, apr_size_t *plen);
+
+/**
+ * `n` bytes have been put there (0: parse what is left after
+ * up_parser_next).
+ * @return APR_SUCCESS the head is whole; APR_INCOMPLETE more is wanted;
+ *         APR_ENOSPC too big; APR_EINVAL malformed: see up_parser_error
+ */
+apr_status_t up_parser_added(up_parser_t *parser, apr_size_t n);
+
+/** The head, after APR_SUCCESS. */
+const up_head_t *up_parser_head(const up_parser_t *parser);
+
+/** Bytes received beyond the head. They stay in the parser's buffer. */
+void up_parser_rest(up_parser_t *parser, char **pbuf, apr_size_t *plen);
+
+/** Has a byte of the present head been seen? */
+int up_parser_started(const up_parser_t *parser);
+
+/**
+ * Drops a whole (interim, 1xx) head and makes ready for the next one, whose
+ * beginning may be in the buffer already: call up_parser_added(parser, 0).
+ */
+void up_parser_next(up_parser_t *parser);
+
+/**
+ * What is wrong, for the log: printable, at most 200 bytes, names the field
+ * and its size where one is to blame. "" when nothing is.
+ */
+const char *up_parser_error(const up_parser_t *parser);
+
+/** The first field of that name, any case, or NULL. */
+const char *up_head_get(const up_head_t *head, const char *name);
+
+/**
+ * Does the comma list of any field `name` hold `token`, in any case?
+ * (RFC 9110 5.6.1; parameters after ; are not looked at)
+ */
+int up_head_has_token(const up_head_t *head, const char *name,
+                      const char *token);
+
+/**
+ * Framing by spec-nginx 3.5 and 3.6: two lengths, a length and a
+ * Transfer-Encoding, anything but exactly `chunked`, a sign or a list in a
+ * length are refused.
+ * @param head_request the method sent was HEAD
+ * @return NULL, or what is wrong, static text
+ */
+const char *up_head_framing(const up_head_t *head, int head_request,
+                            up_framing_t *framing);
+
+#endif

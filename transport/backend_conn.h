@@ -1,0 +1,89 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/**
+ * One socket to one backend. Never blocks.
+ *
+ * Lives in its own pool, made by backend_pool; nothing of a request is kept
+ * in it. Used by one thread at a time. Every function that would have to
+ * wait returns APR_EAGAIN and says in conn->want what to poll for.
+ */
+
+#ifndef UP_BACKEND_CONN_H
+#define UP_BACKEND_CONN_H
+
+#include <sys/uio.h>
+
+#include "apr_file_io.h"
+#include "apr_network_io.h"
+#include "apr_poll.h"
+#include "mod_upstream_proxy.h"
+
+struct up_conn_t {
+    apr_pool_t *pool;    /* its own, given by the maker */
+    apr_socket_t *sock;  /* NULL: not open */
+    int fd;              /* of sock, -1: not open */
+    apr_int16_t want;    /* APR_POLLIN or APR_POLLOUT after APR_EAGAIN */
+    apr_time_t born;     /* connected since */
+    apr_time_t idle_since;
+    apr_time_t idle_until; /* not to be used from then on, 0: no limit */
+    unsigned int requests; /* sent over it so far, the present one too */
+    int reused;            /* came from the pool */
+    const void *location;  /* for `keepalive N local` */
+    up_pool_t *home;
+    apr_interval_time_t idle_hint; /* backend's Keep-Alive: timeout, less 1 s;
+                                      0: none said */
+};
+
+/** How to connect. All of it is part of what makes a connection different. */
+typedef struct up_dial_t {
+    apr_sockaddr_t *addr;
+    const char *bind; /* local address[:port], NULL or "": any */
+    int bind_transparent;
+    int keepalive;    /* SO_KEEPALIVE */
+    apr_size_t rcvbuf; /* 0: the system's */
+    apr_size_t sndbuf;
+} up_dial_t;
+
+/** A connection object without a socket, in pool p (which it owns). */
+up_conn_t *up_conn_make(apr_pool_t *p);
+
+/**
+ * Opens the socket and starts connecting; sets TCP_NODELAY.
+ * @return APR_SUCCESS connected; APR_EAGAIN under way (want APR_POLLOUT,
+ *         then up_conn_connected); APR_EGENERAL with *plocal = 1: socket() or
+ *         bind() failed here, answer 500, no other try; else the failure
+ */
+apr_status_t up_conn_connect(up_conn_t *conn, const up_dial_t *dial,
+                             int *plocal);
+
+/** The end of a connect that was under way: as up_conn_connect. */
+apr_status_t up_conn_connected(up_conn_t *conn);
+
+/** writev: APR_SUCCESS with *psent > 0, APR_EAGAIN, or the failure. */
+apr_status_t up_conn_send(up_conn_t *conn, const struct iovec *vec, int nvec,
+                          apr_size_t *psent);
+
+/**
+ * The same from a file, without copying.
+ * @param len at most this many bytes
+ */
+apr_status_t up_conn_sendfile(up_conn_t *conn, apr_file_t *file,
+                              apr_off_t offset, apr_size_t len,
+                              apr_size_t *psent);
+
+/**
+ * recv: APR_SUCCESS with 0 < *plen <= its value before, APR_EAGAIN, APR_EOF
+ * (orderly close), or the failure.
+ */
+apr_status_t up_conn_recv(up_conn_t *conn, char *buf, apr_size_t *plen);
+
+/**
+ * May an idle connection be used? No when it is readable in any way: data
+ * that nobody asked for, or the end. One non-blocking look.
+ */
+int up_conn_alive(const up_conn_t *conn);
+
+/** Closes the socket, if open. The object can connect again. */
+void up_conn_close(up_conn_t *conn);
+
+#endif

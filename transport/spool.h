@@ -1,0 +1,40 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/**
+ * A temporary file without a name: bytes that do not fit into memory.
+ *
+ * Mode 0600, unlinked as soon as it is open, closed with its pool. One
+ * thread. Written from the front to the end, never rewound.
+ */
+
+#ifndef UP_SPOOL_H
+#define UP_SPOOL_H
+
+#include "apr_buckets.h"
+#include "apr_file_io.h"
+#include "mod_upstream_proxy.h"
+
+struct up_spool_t {
+    apr_file_t *file;
+    apr_off_t written; /* bytes so far */
+};
+
+/**
+ * Opens a file below `dir`, in hashed sub-directories of `levels` digits
+ * (nginx's temp_path levels), which are made when missing.
+ * @return APR_SUCCESS or the failure of mkdir or open
+ */
+apr_status_t up_spool_open(apr_pool_t *p, const char *dir, const int levels[3],
+                           up_spool_t **pspool);
+
+/**
+ * Appends `len` bytes. A short write is the failure it stands for (ENOSPC).
+ */
+apr_status_t up_spool_write(up_spool_t *spool, const char *buf,
+                            apr_size_t len);
+
+/** A FILE bucket over `len` bytes from `offset`; several when it is huge. */
+void up_spool_insert(up_spool_t *spool, apr_bucket_brigade *bb,
+                     apr_off_t offset, apr_off_t len, apr_pool_t *p);
+
+#endif
