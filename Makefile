@@ -1,0 +1,155 @@
+# Licensed under the Apache License, Version 2.0; see LICENSE.
+#
+#   make                       ./mod_upstream_proxy.so, flags asked from apxs
+#   make install               apxs -i -a
+#   make check                 everything that must hold (also .ci/run)
+#   make test T="t/20-*.t"     Apache::Test suite or a part of it
+#   make unit                  unit tests of the pure helpers
+#   make fuzz SECONDS=60       each fuzzer for that many seconds
+#   make check-asan            the suite with address and UB sanitizers
+#   make bench, make demo, make clean
+#
+# CC=clang works with all of them, V=1 shows the commands. A fragment (t/unit/*.mk, fuzz/*.mk) names
+# the programs it builds and has the rules for them; UP_CFLAGS and
+# UP_APR_LIBS are there to be used:
+#   UP_UNIT_PROGRAMS += build/unit/NAME     run without arguments
+#   UP_FUZZ_PROGRAMS += build/fuzz/NAME     libFuzzer, seeds in
+#                                           fuzz/corpus/NAME
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+MODULE := mod_upstream_proxy.so
+APXS ?= apxs
+SECONDS := 5
+T :=
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+
+# Nothing is asked from apxs before its package is there.
+ifneq ($(shell command -v $(APXS)),)
+APR_CONFIG := $(shell $(APXS) -q APR_CONFIG)
+APU_CONFIG := $(shell $(APXS) -q APU_CONFIG)
+APXS_FLAGS := $(shell $(APXS) -q CFLAGS) $(shell $(APXS) -q EXTRA_CPPFLAGS) \
+    $(addprefix -isystem ,$(filter-out /usr/include, \
+    $(shell $(APXS) -q INCLUDEDIR) $(patsubst -I%,%, \
+    $(shell $(APR_CONFIG) --includes) $(shell $(APU_CONFIG) --includes))))
+UP_APR_LIBS := $(shell $(APU_CONFIG) --link-ld --libs) \
+    $(shell $(APR_CONFIG) --link-ld --libs)
+endif
+
+UP_CFLAGS := $(APXS_FLAGS) -std=gnu11 -Wall -Wextra -Werror \
+    -fvisibility=hidden -O2 -g -I.
+ASAN_FLAGS := -fsanitize=address,undefined -fno-omit-frame-pointer
+LIBS :=
+
+SOURCES := $(wildcard *.c $(addsuffix /*.c, \
+    config peers transport exchange drivers observe))
+
+all: $(MODULE)
+
+# --- variants -------------------------------------------------------------
+# $(call variant,NAME,COMPILER,FLAGS): objects and module below build/NAME.
+# Files are put in place by a rename, so that two makes at once do no harm;
+# build/NAME/flags and build/NAME/link change when what they hold does.
+
+Q = $(if $(V),,@echo '  $$@';)
+
+define variant
+$(1)_OBJECTS := $(SOURCES:%.c=build/$(1)/%.o)
+$(1)_BUILD = $(2) $(UP_CFLAGS) $(3) -fPIC
+
+build/$(1)/flags: FORCE
+	@$$(call remember,$$($(1)_BUILD) $(CFLAGS))
+
+build/$(1)/link: FORCE
+	@$$(call remember,$(LDFLAGS) $(LIBS) $(SOURCES))
+
+build/$(1)/%.o: %.c build/$(1)/flags
+	@mkdir -p $$(@D)
+	$(Q)$$($(1)_BUILD) $(CFLAGS) -MMD -MP -MF $$(@:.o=.d) -MT $$@ \
+	    -c -o $$@.$$$$$$$$ $$< && mv $$@.$$$$$$$$ $$@
+
+build/$(1)/$(MODULE): $$($(1)_OBJECTS) build/$(1)/link
+	$(Q)$(2) $(3) -shared $(LDFLAGS) -o $$@.$$$$$$$$ $$($(1)_OBJECTS) $(LIBS) \
+	    && mv $$@.$$$$$$$$ $$@
+
+objects-$(1): $$($(1)_OBJECTS)
+.PHONY: objects-$(1)
+
+-include $$($(1)_OBJECTS:.o=.d)
+endef
+
+remember = mkdir -p $(@D); echo '$(1)' | cmp -s - $@ || echo '$(1)' > $@
+
+MAIN := $(notdir $(firstword $(filter-out ccache,$(CC))))
+$(foreach v,$(filter-out clang,$(MAIN)),$(eval $(call variant,$v,$(CC),)))
+$(eval $(call variant,clang,clang,))
+$(eval $(call variant,asan,$(CC),$(ASAN_FLAGS)))
+
+build/main: FORCE
+	@$(call remember,$(MAIN))
+
+$(MODULE): build/$(MAIN)/$(MODULE) build/main
+	@cp $< $@.$$$$ && mv $@.$$$$ $@
+
+objects: objects-$(MAIN)
+
+install: $(MODULE)
+	$(APXS) -i -a -n upstream_proxy $(MODULE)
+
+# --- tests ----------------------------------------------------------------
+
+-include $(wildcard t/unit/*.mk) $(wildcard fuzz/*.mk)
+
+deps:
+	tools/install-deps.sh
+
+# A make of its own for each step: the first one may install apxs.
+check:
+	tools/install-deps.sh
+	$(MAKE) all
+	$(MAKE) build/clang/$(MODULE)
+	$(MAKE) unit
+	$(MAKE) fuzz
+	$(MAKE) test
+
+unit: $(UP_UNIT_PROGRAMS)
+	@set -e; for program in $(UP_UNIT_PROGRAMS); do \
+	    echo "== $$program"; $$program; done
+
+# New inputs that libFuzzer finds are kept below build, not in the corpus.
+fuzz: $(UP_FUZZ_PROGRAMS)
+	@set -e; for program in $(UP_FUZZ_PROGRAMS); do \
+	    echo "== $$program"; name=$${program##*/}; \
+	    mkdir -p build/fuzz/found/$$name; \
+	    $$program -max_total_time=$(SECONDS) -print_final_stats=1 \
+	        -artifact_prefix=build/fuzz/$$name- \
+	        build/fuzz/found/$$name $$(ls -d fuzz/corpus/$$name 2>&-); \
+	done
+
+test: $(MODULE)
+	t/TEST $(T)
+
+check-asan: build/asan/$(MODULE)
+	UP_MODULE=$(CURDIR)/$< \
+	    UP_PRELOAD=$(shell $(CC) -print-file-name=libasan.so) t/TEST $(T)
+
+bench: $(MODULE)
+	bench/run
+
+demo:
+	tools/install-deps.sh
+	$(MAKE) all
+	demo/run
+
+clean:
+	rm -rf build $(MODULE)
+
+FORCE:
+
+.PHONY: all objects install deps check unit fuzz test check-asan bench demo \
+    clean FORCE
