@@ -5,7 +5,10 @@
  *
  * Pure: APR only, no httpd.h; fuzzed. What a backend sends is hostile text:
  * every length is bounded and a bad line spoils the whole head
- * (RFC 9112 2.2, 4, 5; nginx's grammar where the RFC leaves a choice).
+ * (RFC 9112 2.2, 4, 5; nginx's grammar where the RFC leaves a choice). Names
+ * may hold anything but controls, blanks, DEL and the colon, as in nginx: more
+ * than RFC 9110's tokens. Values may hold HT and 8-bit bytes, no other control
+ * character. At most 1000 fields.
  *
  * The parser owns one buffer that grows from `first` to `max` bytes. The
  * caller receives straight into it: up_parser_space, recv, up_parser_added.
@@ -93,7 +96,8 @@ void up_parser_next(up_parser_t *parser);
 
 /**
  * What is wrong, for the log: printable, at most 200 bytes, names the field
- * and its size where one is to blame. "" when nothing is.
+ * and its size where one is to blame, never its value; reads well behind
+ * "upstream sent ". "" when nothing is.
  */
 const char *up_parser_error(const up_parser_t *parser);
 
@@ -108,11 +112,13 @@ int up_head_has_token(const up_head_t *head, const char *name,
                       const char *token);
 
 /**
- * Framing by spec-nginx 3.5 and 3.6: two lengths, a length and a
- * Transfer-Encoding, anything but exactly `chunked`, a sign or a list in a
- * length are refused.
+ * Framing by RFC 9112 6.3 in nginx's strict reading: two lengths, a length
+ * and a Transfer-Encoding, anything but exactly `chunked`, a sign or a list in
+ * a length are refused, also where there is no body; only in an interim head
+ * (1xx) the length fields mean nothing.
  * @param head_request the method sent was HEAD
- * @return NULL, or what is wrong, static text
+ * @return NULL, or what is wrong: static text that reads well behind
+ *         "upstream sent "
  */
 const char *up_head_framing(const up_head_t *head, int head_request,
                             up_framing_t *framing);

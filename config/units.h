@@ -14,6 +14,10 @@
 #include "apr.h"
 #include "apr_time.h"
 
+/** The largest apr_off_t. */
+#define UP_OFF_MAX                                                            \
+    ((apr_off_t)(sizeof(apr_off_t) == 8 ? APR_INT64_MAX : APR_INT32_MAX))
+
 /** A word of a word list and the bit it stands for. */
 typedef struct up_word_t {
     const char *word;
@@ -23,7 +27,8 @@ typedef struct up_word_t {
 /**
  * A time of millisecond resolution: units w d h m s ms, each at most once
  * and in falling order, blanks allowed between ("1m 30s"); a bare number is
- * seconds. Overflow is refused.
+ * seconds. Overflow is refused: the largest is 36,000 years, so that now + a
+ * time never overflows. Blanks at the ends are refused.
  * @param ptime microseconds
  */
 const char *up_units_time(const char *text, apr_interval_time_t *ptime);

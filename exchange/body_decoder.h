@@ -5,7 +5,8 @@
  *
  * Pure: APR only. RFC 9112 7.1; a bare LF in chunk framing is refused,
  * extensions are skipped, trailers are read and dropped; the bytes that carry
- * no body are bounded.
+ * no body are bounded (4096 from one body byte to the next, max_trailer at
+ * the end). A decoder that has refused something refuses all that follows.
  */
 
 #ifndef UP_BODY_DECODER_H
@@ -19,14 +20,14 @@ struct up_decoder_t {
     up_framing_e kind;
     apr_off_t left;      /* of the length, or of the present chunk */
     int state;           /* of the chunked grammar, body_decoder.c */
-    int digits;          /* of the chunk size seen so far */
     apr_off_t overhead;  /* framing bytes since the last body byte */
     apr_size_t trailer;  /* bytes of the trailer section so far */
     apr_size_t max_trailer;
-    const char *error;   /* after APR_EINVAL, static text */
+    const char *error;   /* after APR_EINVAL, static text that reads well
+                            behind "upstream sent " */
 };
 
-/** @param max_trailer bytes the trailer section may have */
+/** @param max_trailer bytes the trailer fields may have */
 void up_decoder_init(up_decoder_t *decoder, const up_framing_t *framing,
                      apr_size_t max_trailer);
 
@@ -51,8 +52,9 @@ int up_decoder_finished(const up_decoder_t *decoder);
 
 /**
  * The fewest raw bytes that could still finish the message: what is left of
- * the length; of the chunk + 7, or 5 between chunks (nginx's figures,
- * spec-nginx 4.3); -1 until close.
+ * the length; of the chunk + 7, or 5 between chunks, which are nginx's
+ * figures; exact in the states inside the framing; 0 when finished or
+ * refused; -1 until close.
  */
 apr_off_t up_decoder_need(const up_decoder_t *decoder);
 

@@ -2,7 +2,8 @@
 
 /**
  * The one place that decides whether a failed try is followed by another:
- * a pure function of the facts (spec-nginx 5.2, 5.3, 5.5).
+ * a pure function of the facts. nginx's rules but for stale connections and
+ * unknown methods.
  */
 
 #ifndef UP_RETRY_H
@@ -32,16 +33,18 @@ typedef enum up_retry_e {
 
 /**
  * A pooled connection that fails with UP_FAIL_ERROR before a response byte
- * is stale: one free retry when the request is idempotent (or was not sent at
- * all) and replayable, in groups of any size, also with UpstreamNextUpstream
- * off: nothing was ever answered on it, so it is the same try. Replaying
- * needs `replayable` and, when bytes were sent, an idempotent method, or
- * `non_idempotent` in the list.
+ * is stale: one free retry, in groups of any size, also with
+ * UpstreamNextUpstream off: nothing was ever answered on it, so it is the
+ * same try. Only `out_of_time` forbids it.
+ *
+ * Here and there: a request of which bytes were sent is repeated when it is
+ * `replayable` and its method idempotent, or `non_idempotent` in the list;
+ * one of which nothing was sent is always repeatable.
  */
 up_retry_e up_retry_decide(const up_retry_facts_t *facts);
 
 /** Could a response with this bit be followed by another try? The test made
- * before a matching http_NNN response is given up (spec-nginx 5.2, end). */
+ * before a matching http_NNN response is given up. */
 int up_retry_worth(const up_retry_facts_t *facts);
 
 /** The bit of a status that UpstreamNextUpstream can name, or 0. */

@@ -6,7 +6,7 @@
  *
  * Pure: APR only. In the request's pool; one thread. One trail a proxied
  * request; after an internal redirect the earlier legs' trails are found
- * through `earlier` (spec-nginx 9: joined with " : ").
+ * through `earlier` (joined with " : ").
  */
 
 #ifndef UP_TRAIL_H
@@ -67,7 +67,8 @@ void up_trail_close(up_trail_t *trail, apr_time_t now);
 
 /**
  * The text of a variable: tries joined ", ", legs joined " : "; times as
- * s.mmm, - where there is none (spec-nginx 9).
+ * s.mmm, - where there is none: nginx's form. A leg without a try
+ * leaves nothing but its " : ".
  * @return in pool p; NULL when nothing was tried at all
  */
 const char *up_trail_text(apr_pool_t *p, const up_trail_t *trail,

@@ -1,0 +1,582 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/*
+ * The head of a response, line by line, and what its fields say about the
+ * body behind it.
+ *
+ *     status line LF  field line LF ...  unfinished line
+ *     ^ buf                              ^ line      ^ scan = len
+ *
+ * A line is looked at when its LF is there, so the segments the bytes came in
+ * cannot matter; only garbage in place of "HTTP/" is refused at once, for it
+ * may never hold an LF. Strings are closed in place: the byte behind each of
+ * them is a colon, a blank, CR or LF that is not needed any more.
+ */
+
+#include "status_parser.h"
+
+#include "config/units.h"
+
+#include "apr_cstr.h"
+#include "apr_lib.h"
+#include "apr_strings.h"
+#include "apr_tables.h"
+
+#include <string.h>
+
+/* Real heads have up to a hundred fields. */
+#define MAX_FIELDS 1000
+
+#define MAX_ERROR 200
+
+struct up_parser_t {
+    apr_pool_t *p;
+    char *buf;
+    apr_size_t size;  /* of buf */
+    apr_size_t max;   /* what size may grow to */
+    apr_size_t len;   /* bytes in buf; the head starts at its beginning */
+    apr_size_t line;  /* where the unfinished line starts */
+    apr_size_t scan;  /* there is no LF between line and here */
+    int lines;        /* finished lines of this head */
+    apr_status_t rv;  /* what up_parser_added answers */
+    apr_array_header_t *fields; /* of up_field_t */
+    up_head_t head;
+    char error[MAX_ERROR + 1];
+};
+
+/* Makes ready for a head whose first len bytes are in the buffer. */
+static void begin(up_parser_t *parser, apr_size_t len)
+{
+    parser->len = len;
+    parser->line = 0;
+    parser->scan = 0;
+    parser->lines = 0;
+    parser->rv = APR_INCOMPLETE;
+    apr_array_clear(parser->fields);
+    parser->head = (up_head_t){ .reason = "" };
+    parser->error[0] = '\0';
+}
+
+up_parser_t *up_parser_make(apr_pool_t *p, apr_size_t first, apr_size_t max)
+{
+    up_parser_t *parser = apr_palloc(p, sizeof(*parser));
+
+    parser->p = p;
+    parser->buf = apr_palloc(p, first);
+    parser->size = first;
+    parser->max = max;
+    parser->fields = apr_array_make(p, 24, sizeof(up_field_t));
+    begin(parser, 0);
+    return parser;
+}
+
+void up_parser_reset(up_parser_t *parser)
+{
+    begin(parser, 0);
+}
+
+void up_parser_space(up_parser_t *parser, char **pbuf, apr_size_t *plen)
+{
+    *pbuf = parser->buf + parser->len;
+    *plen = parser->size - parser->len;
+}
+
+/* Writes up to 24 bytes of hostile text into to[100], printable. */
+static const char *quoted(char *to, const char *from, apr_size_t len)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    char *t = to;
+    apr_size_t i;
+
+    for (i = 0; i < len && i < 24; ++i) {
+        unsigned char c = from[i];
+
+        if (c >= ' ' && c < 0x7f && c != '"' && c != '\\') {
+            *t++ = c;
+        }
+        else {
+            *t++ = '\\';
+            *t++ = 'x';
+            *t++ = hex[c >> 4];
+            *t++ = hex[c & 15];
+        }
+    }
+    *t = '\0';
+    return to;
+}
+
+/* Control characters, NUL and CR among them. HT is data. */
+static int is_control(unsigned char c)
+{
+    return (c < ' ' && c != '\t') || c == 0x7f;
+}
+
+/* nginx's field names; far more than RFC 9110's tokens. */
+static int is_name(unsigned char c)
+{
+    return c > ' ' && c != ':' && c != 0x7f;
+}
+
+static int is_text(const char *s, const char *end)
+{
+    int bad = 0;
+
+    for (; s < end; ++s) {
+        bad |= is_control(*s);
+    }
+    return !bad;
+}
+
+static apr_size_t name_length(const char *s, const char *end)
+{
+    const char *start = s;
+
+    while (s < end && is_name(*s)) {
+        ++s;
+    }
+    return s - start;
+}
+
+static apr_status_t no_status_line(up_parser_t *parser, const char *end)
+{
+    char text[100];
+
+    apr_snprintf(parser->error, sizeof(parser->error),
+                 "no valid status line: \"%s\"",
+                 quoted(text, parser->buf, end - parser->buf));
+    return APR_EINVAL;
+}
+
+/* The name is shown, the value never: it may be a credential. */
+static apr_status_t bad_field(up_parser_t *parser, const char *end,
+                              const char *why)
+{
+    const char *start = parser->buf + parser->line;
+    char text[100];
+
+    apr_snprintf(parser->error, sizeof(parser->error),
+                 "invalid header: line %d, \"%s\" (%" APR_SIZE_T_FMT
+                 " bytes): %s", parser->lines + 1,
+                 quoted(text, start, name_length(start, end)), end - start,
+                 why);
+    return APR_EINVAL;
+}
+
+/* Names the largest field, the unfinished line being one too. */
+static apr_status_t too_big(up_parser_t *parser)
+{
+    const char *name = parser->buf + parser->line;
+    apr_size_t size = parser->len - parser->line;
+    apr_size_t len = name_length(name, name + size);
+    char text[100];
+    int i;
+
+    for (i = 0; i < parser->fields->nelts; ++i) {
+        up_field_t *field = &APR_ARRAY_IDX(parser->fields, i, up_field_t);
+
+        if (field->name_len + field->value_len > size) {
+            name = field->name;
+            len = field->name_len;
+            size = field->name_len + field->value_len;
+        }
+    }
+    apr_snprintf(parser->error, sizeof(parser->error),
+                 "too big header: %" APR_SIZE_T_FMT " bytes, %d fields; the "
+                 "largest is \"%s\" (%" APR_SIZE_T_FMT " bytes)",
+                 parser->len, parser->fields->nelts, quoted(text, name, len),
+                 size);
+    return APR_ENOSPC;
+}
+
+/* One or two digits, as nginx: a version part up to 99. NULL: none. */
+static char *read_version_part(char *s, int *pn)
+{
+    if (!apr_isdigit(*s)) {
+        return NULL;
+    }
+    *pn = *s++ - '0';
+    if (apr_isdigit(*s)) {
+        *pn = *pn * 10 + *s++ - '0';
+    }
+    return s;
+}
+
+/* The line is closed by a NUL, which also stops every test in here. */
+static char *read_version(char *s, up_head_t *head)
+{
+    if (strncmp(s, "HTTP/", 5) != 0 || s[5] == '0') {
+        return NULL;
+    }
+    s = read_version_part(s + 5, &head->major);
+    if (!s || *s != '.') {
+        return NULL;
+    }
+    s = read_version_part(s + 1, &head->minor);
+    return s && *s == ' ' ? s : NULL;
+}
+
+/* Any number of blanks before the three digits is nginx's; between them, as
+ * nginx has it too, they are refused. */
+static char *read_status(char *s, up_head_t *head)
+{
+    while (*s == ' ') {
+        ++s;
+    }
+    if (*s < '1' || *s > '9' || !apr_isdigit(s[1]) || !apr_isdigit(s[2])) {
+        return NULL;
+    }
+    head->status = (s[0] - '0') * 100 + (s[1] - '0') * 10 + s[2] - '0';
+    return s + 3;
+}
+
+static apr_status_t read_status_line(up_parser_t *parser, char *lf)
+{
+    up_head_t *head = &parser->head;
+    char *end = lf > parser->buf && lf[-1] == '\r' ? lf - 1 : lf;
+    char *s;
+
+    *end = '\0';
+    s = read_version(parser->buf, head);
+    s = s ? read_status(s, head) : NULL;
+    if (!s || !is_text(s, end)) {
+        return no_status_line(parser, end);
+    }
+    if (*s == '.') {
+        s += strcspn(s, " "); /* the sub-status of "403.1", an IIS habit */
+    }
+    if (*s == ' ') {
+        ++s;
+    }
+    else if (*s) {
+        return no_status_line(parser, end);
+    }
+    head->reason = s;
+    return APR_INCOMPLETE;
+}
+
+/* What is wrong with a line whose name, if any, ends at s. */
+static const char *name_fault(const char *start, const char *s,
+                              const char *end)
+{
+    if (s > start) {
+        return s == end ? "no colon" : "invalid character in the name";
+    }
+    if (*s == ' ' || *s == '\t') {
+        return "folded line"; /* RFC 9112 5.2 lets us refuse it */
+    }
+    return *s == ':' ? "no name" : "invalid character in the name";
+}
+
+static apr_status_t read_field(up_parser_t *parser, char *lf)
+{
+    char *start = parser->buf + parser->line;
+    char *end = lf;
+    char *colon;
+    char *value;
+
+    while (end > start && end[-1] == '\r') {
+        --end; /* nginx takes CR CR LF for a line end */
+    }
+    colon = start + name_length(start, end);
+    if (colon == start || colon == end || *colon != ':') {
+        return bad_field(parser, lf, name_fault(start, colon, end));
+    }
+    if (!is_text(colon, end)) {
+        return bad_field(parser, lf, "control character in the value");
+    }
+    if (parser->fields->nelts == MAX_FIELDS) {
+        return too_big(parser);
+    }
+    for (value = colon + 1; value < end && *value == ' '; ++value) {
+    }
+    while (end > value && end[-1] == ' ') {
+        --end;
+    }
+    *colon = '\0';
+    *end = '\0';
+    APR_ARRAY_PUSH(parser->fields, up_field_t) = (up_field_t){
+        .name = start, .name_len = colon - start,
+        .value = value, .value_len = end - value
+    };
+    return APR_INCOMPLETE;
+}
+
+static apr_status_t finish(up_parser_t *parser, apr_size_t size)
+{
+    up_head_t *head = &parser->head;
+
+    head->fields = (const up_field_t *)parser->fields->elts;
+    head->nfields = parser->fields->nelts;
+    head->size = size;
+    return APR_SUCCESS;
+}
+
+static void take_line(up_parser_t *parser, char *lf)
+{
+    char *start = parser->buf + parser->line;
+    apr_size_t next = lf - parser->buf + 1;
+
+    if (parser->lines == 0) {
+        parser->rv = read_status_line(parser, lf);
+    }
+    else if (lf == start || (lf == start + 1 && *start == '\r')) {
+        parser->rv = finish(parser, next);
+    }
+    else {
+        parser->rv = read_field(parser, lf);
+    }
+    ++parser->lines;
+    parser->line = next;
+    parser->scan = next;
+}
+
+/* Doubles the buffer and turns every pointer into it to the new one. */
+static void grow(up_parser_t *parser)
+{
+    apr_size_t size = parser->size > parser->max / 2 ? parser->max
+                                                     : parser->size * 2;
+    char *buf = apr_palloc(parser->p, size);
+    const char *old = parser->buf;
+    int i;
+
+    memcpy(buf, old, parser->len);
+    for (i = 0; i < parser->fields->nelts; ++i) {
+        up_field_t *field = &APR_ARRAY_IDX(parser->fields, i, up_field_t);
+
+        field->name = buf + (field->name - old);
+        field->value = buf + (field->value - old);
+    }
+    if (parser->lines) {
+        parser->head.reason = buf + (parser->head.reason - old);
+    }
+    parser->buf = buf;
+    parser->size = size;
+}
+
+/* The last line has no LF yet. */
+static void wait_for_more(up_parser_t *parser)
+{
+    apr_size_t known = parser->len < 5 ? parser->len : 5;
+
+    parser->scan = parser->len;
+    if (parser->lines == 0 && memcmp(parser->buf, "HTTP/", known) != 0) {
+        parser->rv = no_status_line(parser, parser->buf + parser->len);
+    }
+    else if (parser->len == parser->max) {
+        parser->rv = too_big(parser);
+    }
+    else if (parser->len == parser->size) {
+        grow(parser);
+    }
+}
+
+apr_status_t up_parser_added(up_parser_t *parser, apr_size_t n)
+{
+    parser->len += n;
+    while (parser->rv == APR_INCOMPLETE) {
+        char *lf = memchr(parser->buf + parser->scan, '\n',
+                          parser->len - parser->scan);
+
+        if (!lf) {
+            wait_for_more(parser);
+            break;
+        }
+        take_line(parser, lf);
+    }
+    return parser->rv;
+}
+
+const up_head_t *up_parser_head(const up_parser_t *parser)
+{
+    return &parser->head;
+}
+
+void up_parser_rest(up_parser_t *parser, char **pbuf, apr_size_t *plen)
+{
+    *pbuf = parser->buf + parser->head.size;
+    *plen = parser->len - parser->head.size;
+}
+
+int up_parser_started(const up_parser_t *parser)
+{
+    return parser->len > 0;
+}
+
+void up_parser_next(up_parser_t *parser)
+{
+    char *rest;
+    apr_size_t len;
+
+    up_parser_rest(parser, &rest, &len);
+    memmove(parser->buf, rest, len);
+    begin(parser, len);
+}
+
+const char *up_parser_error(const up_parser_t *parser)
+{
+    return parser->error;
+}
+
+static int is_named(const up_field_t *field, const char *name, apr_size_t len)
+{
+    return field->name_len == len
+           && !apr_cstr_casecmpn(field->name, name, len);
+}
+
+const char *up_head_get(const up_head_t *head, const char *name)
+{
+    apr_size_t len = strlen(name);
+    int i;
+
+    for (i = 0; i < head->nfields; ++i) {
+        if (is_named(&head->fields[i], name, len)) {
+            return head->fields[i].value;
+        }
+    }
+    return NULL;
+}
+
+static int is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* Is `token` an element of the comma list? */
+static int list_has(const char *list, const char *token, apr_size_t len)
+{
+    while (*list) {
+        apr_size_t n = strcspn(list, ",");
+        const char *end = list + n;
+        const char *next = *end ? end + 1 : end;
+
+        while (list < end && is_blank(*list)) {
+            ++list;
+        }
+        n = strcspn(list, ",;");
+        while (n > 0 && is_blank(list[n - 1])) {
+            --n;
+        }
+        if (n == len && !apr_cstr_casecmpn(list, token, len)) {
+            return 1;
+        }
+        list = next;
+    }
+    return 0;
+}
+
+int up_head_has_token(const up_head_t *head, const char *name,
+                      const char *token)
+{
+    apr_size_t name_len = strlen(name);
+    apr_size_t len = strlen(token);
+    int i;
+
+    for (i = 0; i < head->nfields; ++i) {
+        if (is_named(&head->fields[i], name, name_len)
+            && list_has(head->fields[i].value, token, len)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* nginx looks for the word anywhere: rather one connection too few kept. */
+static int says_close(const char *value)
+{
+    for (; *value; ++value) {
+        if ((*value | 0x20) == 'c' && !apr_cstr_casecmpn(value, "close", 5)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Digits and nothing else; -1: not that, or too many of them. */
+static apr_off_t read_length(const up_field_t *field)
+{
+    apr_off_t n = 0;
+    apr_size_t i;
+
+    for (i = 0; i < field->value_len; ++i) {
+        int digit = field->value[i] - '0';
+
+        if (digit < 0 || digit > 9 || n > (UP_OFF_MAX - digit) / 10) {
+            return -1;
+        }
+        n = n * 10 + digit;
+    }
+    return i ? n : -1;
+}
+
+/* Looks at one field of a final head; NULL or what is wrong. */
+static const char *note_field(const up_field_t *field, int *pchunked,
+                              apr_off_t *plength)
+{
+    if (is_named(field, "content-length", 14)) {
+        if (*plength >= 0) {
+            return "duplicate \"Content-Length\" header";
+        }
+        *plength = read_length(field);
+        if (*plength < 0) {
+            return "invalid \"Content-Length\" header";
+        }
+    }
+    else if (is_named(field, "transfer-encoding", 17)) {
+        if (*pchunked) {
+            return "duplicate \"Transfer-Encoding\" header";
+        }
+        *pchunked = !apr_cstr_casecmp(field->value, "chunked");
+        if (!*pchunked) {
+            return "unknown \"Transfer-Encoding\"";
+        }
+    }
+    return NULL;
+}
+
+/* Does the head alone end the message (RFC 9112 6.3 rule 1)? */
+static int is_bodiless(const up_head_t *head, int head_request)
+{
+    return head_request || head->status < 200 || head->status == 204
+           || head->status == 304;
+}
+
+const char *up_head_framing(const up_head_t *head, int head_request,
+                            up_framing_t *framing)
+{
+    int interim = head->status < 200;
+    int chunked = 0;
+    int i;
+
+    *framing = (up_framing_t){
+        .kind = UP_FRAMING_CLOSE, .length = -1, .announced = -1,
+        .close = head->major < 1 || (head->major == 1 && head->minor < 1)
+    };
+    for (i = 0; i < head->nfields; ++i) {
+        const up_field_t *field = &head->fields[i];
+        const char *fault = interim ? NULL
+                                    : note_field(field, &chunked,
+                                                 &framing->announced);
+
+        if (fault) {
+            return fault;
+        }
+        if (is_named(field, "connection", 10)) {
+            framing->close |= says_close(field->value);
+        }
+    }
+    if (chunked && framing->announced >= 0) {
+        return "\"Content-Length\" and \"Transfer-Encoding\" headers at the "
+               "same time";
+    }
+    if (is_bodiless(head, head_request)) {
+        framing->kind = UP_FRAMING_NONE;
+    }
+    else if (chunked) {
+        framing->kind = UP_FRAMING_CHUNKED;
+    }
+    else if (framing->announced >= 0) {
+        framing->kind = UP_FRAMING_LENGTH;
+        framing->length = framing->announced;
+    }
+    return NULL;
+}
