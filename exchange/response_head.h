@@ -30,4 +30,10 @@ void up_reshead_apply(request_rec *r, const up_settings_t *settings,
                       const up_head_t *head, const up_framing_t *framing,
                       up_relay_t *relay);
 
+/**
+ * Is field `index` a second one of a kind of which nginx keeps the first
+ * (Content-Type, Date, Location ...)?
+ */
+int up_reshead_repeats(const up_head_t *head, int index);
+
 #endif

@@ -1,0 +1,259 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/*
+ * Owns the order and the choice of the fields that a backend gets
+ * (spec-nginx 2.3 to 2.5), and the two passes that write them.
+ */
+
+#include "exchange/request_head.h"
+
+#include <string.h>
+
+#include "apr_strings.h"
+#include "config/log.h"
+#include "config/pass.h"
+#include "exchange/fields.h"
+
+typedef struct line_t {
+    const char *name;
+    const char *value;
+    apr_size_t name_len;
+    apr_size_t value_len;
+} line_t;
+
+/* A head that is decided on; emit() only writes it down. */
+typedef struct plan_t {
+    const char *method;
+    const char *target;
+    const char *version;
+    line_t *lines;
+    int nlines;
+} plan_t;
+
+/* Pass one has no `at` and counts; pass two copies. */
+typedef struct sink_t {
+    char *at;
+    apr_size_t len;
+} sink_t;
+
+static void put(sink_t *sink, const char *text, apr_size_t len)
+{
+    if (sink->at) {
+        memcpy(sink->at + sink->len, text, len);
+    }
+    sink->len += len;
+}
+
+/* The only description of a request head. */
+static void emit(sink_t *sink, const plan_t *plan)
+{
+    int i;
+
+    put(sink, plan->method, strlen(plan->method));
+    put(sink, " ", 1);
+    put(sink, plan->target, strlen(plan->target));
+    put(sink, plan->version, strlen(plan->version));
+    put(sink, "\r\n", 2);
+    for (i = 0; i < plan->nlines; i++) {
+        const line_t *line = &plan->lines[i];
+
+        put(sink, line->name, line->name_len);
+        put(sink, ": ", 2);
+        put(sink, line->value, line->value_len);
+        put(sink, "\r\n", 2);
+    }
+    put(sink, "\r\n", 2);
+}
+
+static apr_bucket *write_twice(const plan_t *plan, apr_bucket_alloc_t *alloc)
+{
+    sink_t sink = { 0 };
+    apr_size_t room;
+
+    emit(&sink, plan);
+    room = sink.len;
+    sink.at = apr_bucket_alloc(room, alloc);
+    sink.len = 0;
+    emit(&sink, plan);
+    ap_assert(sink.len == room);
+    return apr_bucket_heap_create(sink.at, room, apr_bucket_free, alloc);
+}
+
+static void add(plan_t *plan, const char *name, const char *value)
+{
+    line_t *line = &plan->lines[plan->nlines++];
+
+    line->name = name;
+    line->name_len = strlen(name);
+    line->value = value;
+    line->value_len = strlen(value);
+}
+
+static const up_header_t *set_header(const up_settings_t *settings, int i)
+{
+    return &APR_ARRAY_IDX(settings->set_headers, i, up_header_t);
+}
+
+static int count_set(const up_settings_t *settings)
+{
+    return settings->set_headers ? settings->set_headers->nelts : 0;
+}
+
+/* The Host line (spec-nginx 2.4). NULL: an expression failed; "" : none. */
+static const char *host_of(request_rec *r, const up_settings_t *settings,
+                           const up_pass_t *pass)
+{
+    const char *value = NULL;
+    int i;
+
+    for (i = count_set(settings) - 1; i >= 0; i--) {
+        if (up_field_is(set_header(settings, i)->name, "Host")) {
+            value = up_text_value(r, set_header(settings, i)->value);
+            if (value == NULL || *value || settings->http_version < 11) {
+                return value;
+            }
+            break;
+        }
+    }
+    return pass->host_value;
+}
+
+/* UpstreamSetHeader, all but Host. Framing is never set by hand: two
+ * opinions about the length of one message are how requests are smuggled. */
+static apr_status_t add_set(request_rec *r, const up_settings_t *settings,
+                            plan_t *plan, int *plength)
+{
+    int i;
+
+    for (i = 0; i < count_set(settings); i++) {
+        const up_header_t *header = set_header(settings, i);
+        const char *value;
+
+        if (up_field_is(header->name, "Host")
+            || up_field_is(header->name, "Transfer-Encoding")) {
+            continue;
+        }
+        if (up_field_is(header->name, "Content-Length")) {
+            *plength = 1;
+            continue;
+        }
+        value = up_text_value(r, header->value);
+        if (value == NULL) {
+            return APR_EGENERAL;
+        }
+        if (*value) {
+            add(plan, header->name, value);
+        }
+    }
+    return APR_SUCCESS;
+}
+
+/* The default table. A Content-Length of 0 gives way to UpstreamSetHeader
+ * Content-Length, which can only mean that none is wanted. */
+static void add_framing(request_rec *r, const up_reqhead_t *what,
+                        plan_t *plan, int length_set)
+{
+    if (what->chunked) {
+        add(plan, "Transfer-Encoding", "chunked");
+    }
+    else if (what->body_length > 0
+             || (what->body_length == 0 && !length_set)) {
+        add(plan, "Content-Length",
+            apr_off_t_toa(r->pool, what->body_length));
+    }
+}
+
+static int is_set(const up_settings_t *settings, const char *name)
+{
+    int i;
+
+    for (i = 0; i < count_set(settings); i++) {
+        if (up_field_is(set_header(settings, i)->name, name)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void add_client(request_rec *r, const up_settings_t *settings,
+                       plan_t *plan)
+{
+    const apr_array_header_t *fields = apr_table_elts(r->headers_in);
+    up_nominated_t nominated;
+    int i;
+
+    up_nominated_init(&nominated, r->pool);
+    for (i = 0; i < fields->nelts; i++) {
+        const apr_table_entry_t *field =
+            &APR_ARRAY_IDX(fields, i, apr_table_entry_t);
+
+        if (up_field_is(field->key, "Connection")) {
+            up_nominated_add(&nominated, field->val);
+        }
+    }
+    for (i = 0; i < fields->nelts; i++) {
+        const apr_table_entry_t *field =
+            &APR_ARRAY_IDX(fields, i, apr_table_entry_t);
+
+        if (up_field_is_ours(field->key)
+            || up_nominated_has(&nominated, field->key)
+            || is_set(settings, field->key)
+            || !up_field_name_ok(field->key)
+            || strpbrk(field->val, "\r\n")) {
+            continue;
+        }
+        add(plan, field->key, field->val);
+    }
+}
+
+const char *up_reqhead_method(request_rec *r, const up_settings_t *settings)
+{
+    const char *method = r->method;
+
+    if (settings->method) {
+        method = up_text_value(r, settings->method);
+        if (method && *method == '\0') {
+            method = r->method;
+        }
+    }
+    if (method && !up_field_name_ok(method)) {
+        ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, r, UPLOGNO(0300)
+                      "method \"%s\" is not a token",
+                      ap_escape_logitem(r->pool, method));
+        return NULL;
+    }
+    return method;
+}
+
+apr_status_t up_reqhead_build(request_rec *r, const up_settings_t *settings,
+                              const up_reqhead_t *what,
+                              apr_bucket_alloc_t *alloc,
+                              apr_bucket **pbucket)
+{
+    plan_t plan = { 0 };
+    const char *host;
+    int length_set = 0;
+    int most = count_set(settings) + 2
+               + apr_table_elts(r->headers_in)->nelts;
+
+    plan.lines = apr_palloc(r->pool, most * sizeof(*plan.lines));
+    plan.target = what->target;
+    plan.version = settings->http_version < 11 ? " HTTP/1.0" : " HTTP/1.1";
+    plan.method = up_reqhead_method(r, settings);
+    host = host_of(r, settings, what->pass);
+    if (plan.method == NULL || host == NULL) {
+        return APR_EGENERAL;
+    }
+    if (*host) {
+        add(&plan, "Host", host);
+    }
+    if (add_set(r, settings, &plan, &length_set) != APR_SUCCESS) {
+        return APR_EGENERAL;
+    }
+    add_framing(r, what, &plan, length_set);
+    if (settings->pass_request_headers) {
+        add_client(r, settings, &plan);
+    }
+    *pbucket = write_twice(&plan, alloc);
+    return APR_SUCCESS;
+}

@@ -1,0 +1,303 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/*
+ * Owns what becomes of each response field on its way to the client
+ * (spec-nginx 3.5, 3.9).
+ */
+
+#include "exchange/response_head.h"
+
+#include <string.h>
+
+#include "ap_config.h"
+#include "apr_lib.h"
+#include "apr_strings.h"
+#include "config/log.h"
+#include "exchange/fields.h"
+#include "http_core.h"
+#include "http_protocol.h"
+#include "http_request.h"
+#include "util_filter.h"
+
+/* One head on its way, and what it turned out to hold. */
+typedef struct passage_t {
+    request_rec *r;
+    const up_settings_t *settings;
+    const up_head_t *head;
+    up_nominated_t nominated;
+    char *relayed; /* a byte a field: 1 goes to the client */
+} passage_t;
+
+/* A value of which a message has one; nginx keeps the first. */
+static int is_single(const char *name)
+{
+    static const char *const names[] = {
+        "Content-Type",   "Date",     "ETag",          "Expires",
+        "Last-Modified",  "Location", "Refresh",       "Server",
+        "Status",         "X-Accel-Redirect",          "X-Accel-Expires",
+        "X-Accel-Limit-Rate",
+    };
+    apr_size_t i;
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (up_field_is(name, names[i])) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int up_reshead_repeats(const up_head_t *head, int index)
+{
+    const char *name = head->fields[index].name;
+    int i;
+
+    if (!is_single(name)) {
+        return 0;
+    }
+    for (i = 0; i < index; i++) {
+        if (up_field_is(head->fields[i].name, name)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int is_hidden(const passage_t *passage, const up_field_t *field)
+{
+    char room[64];
+    char *name = room;
+
+    if (passage->settings->hidden == NULL) {
+        return 0;
+    }
+    if (field->name_len >= sizeof(room)) {
+        name = apr_palloc(passage->r->pool, field->name_len + 1);
+    }
+    memcpy(name, field->name, field->name_len + 1);
+    ap_str_tolower(name);
+    return apr_hash_get(passage->settings->hidden, name, field->name_len)
+           != NULL;
+}
+
+/* httpd answers 500 when a name is no token. nginx relays such a field; the
+ * next best is the response without it. */
+static int is_sendable(const passage_t *passage, const up_field_t *field)
+{
+    if (up_field_name_ok(field->name)) {
+        return 1;
+    }
+    ap_log_rerror(APLOG_MARK, APLOG_INFO, 0, passage->r, UPLOGNO(0301)
+                  "upstream sent a field with an odd name, not relayed: "
+                  "\"%s\"", ap_escape_logitem(passage->r->pool, field->name));
+    return 0;
+}
+
+static int is_relayed(const passage_t *passage, int index)
+{
+    const up_field_t *field = &passage->head->fields[index];
+
+    if (up_field_is_hop(field->name)
+        || up_field_is(field->name, "Content-Length")
+        || up_nominated_has(&passage->nominated, field->name)
+        || is_hidden(passage, field) || !is_sendable(passage, field)) {
+        return 0;
+    }
+    if (up_reshead_repeats(passage->head, index)) {
+        ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, passage->r,
+                      UPLOGNO(0302)
+                      "upstream sent duplicate header line \"%s\", ignored",
+                      field->name);
+        return 0;
+    }
+    return 1;
+}
+
+/* Controls other than HT make httpd answer 500; RFC 9110 5.5 lets a
+ * recipient put SP in their place. */
+static const char *clean_value(const passage_t *passage,
+                               const up_field_t *field)
+{
+    const char *bad = ap_scan_http_field_content(field->value);
+    char *value, *at;
+
+    if (*bad == '\0') {
+        return field->value;
+    }
+    ap_log_rerror(APLOG_MARK, APLOG_INFO, 0, passage->r, UPLOGNO(0303)
+                  "upstream sent a control character in \"%s\", replaced",
+                  field->name);
+    value = apr_pstrmemdup(passage->r->pool, field->value, field->value_len);
+    for (at = value; *at; at++) {
+        if (apr_iscntrl(*at) && *at != '\t') {
+            *at = ' ';
+        }
+    }
+    return value;
+}
+
+/* Byte for byte, also under AddDefaultCharset: it is not ours to say how a
+ * backend's text is encoded. */
+static void set_type(request_rec *r, const char *value)
+{
+    core_request_config *core = ap_get_core_module_config(r->request_config);
+
+    ap_set_content_type(r, value);
+    core->suppress_charset = 1;
+}
+
+/*
+ * The header filter writes its own Date and Server unless r->proxyreq says
+ * that the response comes from elsewhere. PROXYREQ_REVERSE is what
+ * mod_proxy sets. So late it means, besides: mod_filter leaves alone what
+ * Cache-Control: no-transform protects and filters registered as unfit for
+ * proxies, and a part of the request body that nobody has read yet is thrown
+ * away without LimitRequestBody. PROXYREQ_RESPONSE would be wrong: the input
+ * filter would then read a request without a length until its end of file.
+ */
+static void keep_origin_fields(request_rec *r)
+{
+    if (r->proxyreq == PROXYREQ_NONE) {
+        r->proxyreq = PROXYREQ_REVERSE;
+    }
+}
+
+static void relay_field(passage_t *passage, const up_field_t *field)
+{
+    request_rec *r = passage->r;
+    const char *value = clean_value(passage, field);
+
+    if (up_field_is(field->name, "Content-Type")) {
+        set_type(r, value);
+        return;
+    }
+    if (up_field_is(field->name, "Date")
+        || up_field_is(field->name, "Server")) {
+        keep_origin_fields(r);
+    }
+    apr_table_addn(r->headers_out, field->name, value);
+}
+
+/* Two rounds: what earlier phases had set gives way before the first of
+ * several fields of the same name is added. */
+static void relay_fields(passage_t *passage)
+{
+    const up_head_t *head = passage->head;
+    apr_table_t *out = passage->r->headers_out;
+    int i;
+
+    for (i = 0; i < head->nfields; i++) {
+        passage->relayed[i] = is_relayed(passage, i);
+        if (passage->relayed[i] && !apr_is_empty_table(out)) {
+            apr_table_unset(out, head->fields[i].name);
+        }
+    }
+    for (i = 0; i < head->nfields; i++) {
+        if (passage->relayed[i]) {
+            relay_field(passage, &head->fields[i]);
+        }
+    }
+}
+
+/* What mod_mime and friends guessed from the name of a file that does not
+ * exist here, and framing that somebody else had in mind. */
+static void forget_guesses(request_rec *r)
+{
+    ap_set_content_type(r, NULL);
+    r->content_encoding = NULL;
+    r->content_languages = NULL;
+    r->clength = 0;
+    apr_table_unset(r->headers_out, "Content-Type");
+    apr_table_unset(r->headers_out, "Content-Length");
+    apr_table_unset(r->headers_out, "Transfer-Encoding");
+}
+
+/* The status line keeps the backend's number and reason: httpd takes it when
+ * it is "NNN text" and agrees with r->status, also for numbers that it does
+ * not know. */
+static void set_status(request_rec *r, const up_head_t *head)
+{
+    const char *reason = head->reason;
+
+    if (*ap_scan_http_field_content(reason) != '\0') {
+        reason = "";
+    }
+    r->status = head->status;
+    r->status_line = apr_psprintf(r->pool, "%03d %s", head->status, reason);
+}
+
+/* A length that no body follows is for HEAD alone; 204 and 304 are stripped
+ * of it by httpd. UpstreamMethod HEAD must not announce to the client of a
+ * GET what will not come. */
+static void set_length(request_rec *r, const up_framing_t *framing)
+{
+    if (framing->announced >= 0
+        && (framing->kind == UP_FRAMING_LENGTH || r->header_only)) {
+        ap_set_content_length(r, framing->announced);
+    }
+}
+
+/* httpd would cut ranges out of a 200 that arrives whole in one brigade, and
+ * not out of a longer one. Ranges are the backend's business. */
+static void drop_range_filter(request_rec *r)
+{
+    ap_filter_t *filter = r->output_filters;
+
+    while (filter) {
+        ap_filter_t *next = filter->next;
+
+        if (filter->r == r && filter->frec->ftype == AP_FTYPE_PROTOCOL
+            && ap_cstr_casecmp(filter->frec->name, "byterange") == 0) {
+            ap_remove_output_filter(filter);
+        }
+        filter = next;
+    }
+}
+
+/* Keep-Alive: timeout=N, in seconds; at most a day. */
+static apr_interval_time_t keep_alive_of(const char *value)
+{
+    const char *at = value ? ap_strcasestr(value, "timeout=") : NULL;
+    int seconds = 0;
+
+    if (at == NULL) {
+        return 0;
+    }
+    for (at += strlen("timeout="); apr_isdigit(*at); at++) {
+        if (seconds < 86400) {
+            seconds = seconds * 10 + (*at - '0');
+        }
+    }
+    return apr_time_from_sec(seconds < 86400 ? seconds : 86400);
+}
+
+static int buffering_of(const char *value)
+{
+    if (value && up_field_is(value, "yes")) {
+        return 1;
+    }
+    return value && up_field_is(value, "no") ? 0 : -1;
+}
+
+void up_reshead_apply(request_rec *r, const up_settings_t *settings,
+                      const up_head_t *head, const up_framing_t *framing,
+                      up_relay_t *relay)
+{
+    passage_t passage = { .r = r, .settings = settings, .head = head };
+    int i;
+
+    up_nominated_init(&passage.nominated, r->pool);
+    for (i = 0; i < head->nfields; i++) {
+        if (up_field_is(head->fields[i].name, "Connection")) {
+            up_nominated_add(&passage.nominated, head->fields[i].value);
+        }
+    }
+    passage.relayed = apr_pcalloc(r->pool, head->nfields + 1);
+    relay->buffering = buffering_of(up_head_get(head, "X-Accel-Buffering"));
+    relay->keep_alive = keep_alive_of(up_head_get(head, "Keep-Alive"));
+    set_status(r, head);
+    forget_guesses(r);
+    relay_fields(&passage);
+    set_length(r, framing);
+    drop_range_filter(r);
+}
