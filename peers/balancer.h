@@ -12,15 +12,18 @@
 #include "httpd.h"
 #include "peers/peer.h"
 
+typedef struct up_balancer_t up_balancer_t;
+
 /** One request's search for a peer. In the request's pool, one thread. */
 struct up_pick_t {
     up_peers_t *peers;
+    const up_balancer_t *method;
     unsigned char *tried; /* a byte a peer of the list in use */
     int on_backup;        /* moved to the backup list, for good */
     int tries;            /* left; counted down by up_balancer_done */
 };
 
-typedef struct up_balancer_t {
+struct up_balancer_t {
     const char *name;
     /**
      * Chooses among the usable, untried peers of `list` and counts what the
@@ -28,7 +31,7 @@ typedef struct up_balancer_t {
      * @return NULL: none can be chosen
      */
     up_peer_t *(*pick)(up_pick_t *pick, up_peerlist_t *list, apr_time_t now);
-} up_balancer_t;
+};
 
 extern const up_balancer_t up_balancer_round_robin;
 

@@ -2,7 +2,8 @@
 
 /**
  * The servers of a group as this child knows them: one peer an address, with
- * its failures and the requests under way.
+ * its failures and the requests under way. A server that did not resolve has
+ * none.
  *
  * Made in child_init, lives as long as the child. Fields marked L are only
  * touched with peers->lock held; the others never change.
@@ -26,8 +27,8 @@ struct up_peer_t {
     int current;      /* L */
     int in_use;       /* L requests under way */
     int fails;        /* L */
-    apr_time_t accessed; /* L last failure, whole seconds as nginx */
-    apr_time_t checked;  /* L start of the running fail_timeout window */
+    apr_time_t accessed; /* L last failure, in seconds as nginx */
+    apr_time_t checked;  /* L start of the fail_timeout window, in seconds */
     up_pool_t *pool;     /* its connections, set by transport/backend_pool */
 };
 

@@ -1,0 +1,42 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/*
+ * Smooth weighted round robin: a heavy server's turns are spread out among
+ * those of the light ones (5,1,1 gives a a b a c a a).
+ */
+
+#include "peers/balancer.h"
+
+static up_peer_t *pick_round_robin(up_pick_t *pick, up_peerlist_t *list,
+                                   apr_time_t now)
+{
+    up_peer_t *best = NULL;
+    up_peer_t *peer;
+    int total = 0;
+    int i;
+
+    for (i = 0; i < list->count; i++) {
+        peer = &list->peers[i];
+        if (!up_balancer_usable_locked(pick, peer, now)) {
+            continue;
+        }
+        peer->current += peer->effective;
+        total += peer->effective;
+        /* what failures took away comes back one choice at a time */
+        if (peer->effective < peer->weight) {
+            peer->effective++;
+        }
+        if (!best || peer->current > best->current) {
+            best = peer;
+        }
+    }
+    if (best) {
+        best->current -= total;
+    }
+    return best;
+}
+
+const up_balancer_t up_balancer_round_robin = {
+    .name = "round_robin",
+    .pick = pick_round_robin,
+};
