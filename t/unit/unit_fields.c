@@ -1,0 +1,119 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/*
+ * Unit tests of exchange/fields.c: names of fields and what Connection says
+ * about them.
+ */
+
+#include "exchange/fields.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+START_TEST(test_is)
+{
+    ck_assert(up_field_is("content-LENGTH", "Content-Length"));
+    ck_assert(!up_field_is("Content-Lengt", "Content-Length"));
+    ck_assert(!up_field_is("Content-Lengthy", "Content-Length"));
+    ck_assert(!up_field_is("", "a"));
+    /* only letters have a case */
+    ck_assert(!up_field_is("A@", "A`"));
+    ck_assert(!up_field_is("[", "{"));
+}
+END_TEST
+
+START_TEST(test_name_ok)
+{
+    ck_assert(up_field_name_ok("X-Odd.x_y~1!#$%&'*+^`|"));
+    ck_assert(!up_field_name_ok(""));
+    ck_assert(!up_field_name_ok("X Bad"));
+    ck_assert(!up_field_name_ok("X@"));
+    ck_assert(!up_field_name_ok("X("));
+    ck_assert(!up_field_name_ok("X\x01"));
+    ck_assert(!up_field_name_ok("X\xe9"));
+    ck_assert(!up_field_name_ok("X\r\nY"));
+}
+END_TEST
+
+static const char *const hops[] = {
+    "Connection", "keep-alive", "PROXY-CONNECTION", "te", "Trailer",
+    "transfer-encoding", "Upgrade",
+};
+
+static const char *const ours[] = {
+    "content-length", "Host", "expect", "http2-settings",
+};
+
+START_TEST(test_hop)
+{
+    ck_assert(up_field_is_hop(hops[_i]));
+    ck_assert(up_field_is_ours(hops[_i]));
+}
+END_TEST
+
+START_TEST(test_ours)
+{
+    ck_assert(!up_field_is_hop(ours[_i]));
+    ck_assert(up_field_is_ours(ours[_i]));
+}
+END_TEST
+
+START_TEST(test_far_end)
+{
+    ck_assert(!up_field_is_ours("Authorization"));
+    ck_assert(!up_field_is_ours("Proxy-Authorization"));
+    ck_assert(!up_field_is_ours("Tea"));
+    ck_assert(!up_field_is_ours("Hosts"));
+    ck_assert(!up_field_is_ours(""));
+}
+END_TEST
+
+START_TEST(test_nominated)
+{
+    up_nominated_t nominated;
+    apr_pool_t *p;
+
+    apr_pool_create(&p, NULL);
+    up_nominated_init(&nominated, p);
+    ck_assert(!up_nominated_has(&nominated, "X-A"));
+    up_nominated_add(&nominated, "close, keep-alive,Upgrade");
+    ck_assert_ptr_null(nominated.names);
+    up_nominated_add(&nominated, " ,, X-A ,x-b");
+    up_nominated_add(&nominated, "X-C,");
+    ck_assert(up_nominated_has(&nominated, "x-a"));
+    ck_assert(up_nominated_has(&nominated, "X-B"));
+    ck_assert(up_nominated_has(&nominated, "X-C"));
+    ck_assert(!up_nominated_has(&nominated, "X"));
+    up_nominated_add(&nominated, "X-Forwarded-For, authorization, COOKIE");
+    ck_assert(!up_nominated_has(&nominated, "X-Forwarded-For"));
+    ck_assert(!up_nominated_has(&nominated, "Authorization"));
+    ck_assert(!up_nominated_has(&nominated, "Cookie"));
+    up_nominated_add(&nominated, "");
+    ck_assert_int_eq(nominated.names->nelts, 3);
+    apr_pool_destroy(p);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fields");
+    TCase *tcase = tcase_create("fields");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    apr_initialize();
+    tcase_add_test(tcase, test_is);
+    tcase_add_test(tcase, test_name_ok);
+    tcase_add_loop_test(tcase, test_hop, 0,
+                        (int)(sizeof(hops) / sizeof(hops[0])));
+    tcase_add_loop_test(tcase, test_ours, 0,
+                        (int)(sizeof(ours) / sizeof(ours[0])));
+    tcase_add_test(tcase, test_far_end);
+    tcase_add_test(tcase, test_nominated);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    apr_terminate();
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
