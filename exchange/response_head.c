@@ -113,29 +113,6 @@ static int is_relayed(const passage_t *passage, int index)
     return 1;
 }
 
-/* Controls other than HT make httpd answer 500; RFC 9110 5.5 lets a
- * recipient put SP in their place. */
-static const char *clean_value(const passage_t *passage,
-                               const up_field_t *field)
-{
-    const char *bad = ap_scan_http_field_content(field->value);
-    char *value, *at;
-
-    if (*bad == '\0') {
-        return field->value;
-    }
-    ap_log_rerror(APLOG_MARK, APLOG_INFO, 0, passage->r, UPLOGNO(0303)
-                  "upstream sent a control character in \"%s\", replaced",
-                  field->name);
-    value = apr_pstrmemdup(passage->r->pool, field->value, field->value_len);
-    for (at = value; *at; at++) {
-        if (apr_iscntrl(*at) && *at != '\t') {
-            *at = ' ';
-        }
-    }
-    return value;
-}
-
 /* Byte for byte, also under AddDefaultCharset: it is not ours to say how a
  * backend's text is encoded. */
 static void set_type(request_rec *r, const char *value)
@@ -162,20 +139,17 @@ static void keep_origin_fields(request_rec *r)
     }
 }
 
-static void relay_field(passage_t *passage, const up_field_t *field)
+static void relay_field(request_rec *r, const up_field_t *field)
 {
-    request_rec *r = passage->r;
-    const char *value = clean_value(passage, field);
-
     if (up_field_is(field->name, "Content-Type")) {
-        set_type(r, value);
+        set_type(r, field->value);
         return;
     }
     if (up_field_is(field->name, "Date")
         || up_field_is(field->name, "Server")) {
         keep_origin_fields(r);
     }
-    apr_table_addn(r->headers_out, field->name, value);
+    apr_table_addn(r->headers_out, field->name, field->value);
 }
 
 /* Two rounds: what earlier phases had set gives way before the first of
@@ -194,7 +168,7 @@ static void relay_fields(passage_t *passage)
     }
     for (i = 0; i < head->nfields; i++) {
         if (passage->relayed[i]) {
-            relay_field(passage, &head->fields[i]);
+            relay_field(passage->r, &head->fields[i]);
         }
     }
 }
@@ -217,13 +191,9 @@ static void forget_guesses(request_rec *r)
  * not know. */
 static void set_status(request_rec *r, const up_head_t *head)
 {
-    const char *reason = head->reason;
-
-    if (*ap_scan_http_field_content(reason) != '\0') {
-        reason = "";
-    }
     r->status = head->status;
-    r->status_line = apr_psprintf(r->pool, "%03d %s", head->status, reason);
+    r->status_line =
+        apr_psprintf(r->pool, "%d %s", head->status, head->reason);
 }
 
 /* A length that no body follows is for HEAD alone; 204 and 304 are stripped
