@@ -1,0 +1,60 @@
+# Licensed under the Apache License, Version 2.0; see LICENSE.
+
+package Up::Run;
+
+# Apache::TestRun, with what this suite needs otherwise: root may run it (the
+# children are nobody's), and the tests that talk to a server run once for
+# each driver.
+
+use strict;
+use warnings;
+
+use Apache::TestHarness ();
+use Apache::TestRun ();
+use TAP::Harness ();
+
+use Up::Server ();
+
+our @ISA = qw(Apache::TestRun);
+
+sub check_runtime_user { return 1 }
+
+sub run_tests {
+    my ($self) = @_;
+    my @tests = Apache::TestHarness->get_tests({ tests => $self->{tests} });
+    my @drivers = sort { ($b eq 'sync') <=> ($a eq 'sync') || $a cmp $b }
+        keys %Up::Server::DRIVERS;
+    my ($passed, $failed) = (0, 0);
+    for my $driver (@drivers) {
+        $ENV{UP_DRIVER} = $driver;
+        print "driver $driver, MPM $ENV{UP_MPM}\n";
+        my $result = $self->harness->runtests(@tests);
+        $passed += $result->passed;
+        $failed += scalar $_->failed || ($_->has_problems ? 1 : 0)
+            for $result->parsers;
+        @tests = grep { !m{(?:^|/)[01]\d-} } @tests;
+    }
+    print "$passed passed, $failed failed\n";
+    $self->{good} = $passed && !$failed;
+    return;
+}
+
+sub harness {
+    my ($self) = @_;
+    return TAP::Harness->new({ merge => 0, jobs => $ENV{UP_JOBS} || 1,
+        verbosity => $self->{opts}{verbose} ? 1 : 0, timer => 1,
+        failures => 1, comments => 1,
+        lib => ["$ENV{UP_RUN}/t/lib"] });
+}
+
+# The end of the run: the server must have ended well, too.
+sub stop {
+    my ($self) = @_;
+    my $pid = $self->SUPER::stop;
+    my $log = "$ENV{UP_RUN}/t/logs/error_log";
+    my $crash = Up::Server::crashed($log);
+    print "$log: $crash\n" if $crash;
+    exit !($self->{good} && !$crash);
+}
+
+1;
