@@ -12,8 +12,8 @@
 #define UP_EXPRESSIONS_H
 
 #include "ap_expr.h"
-#include "http_config.h"
 #include "httpd.h"
+#include "http_config.h"
 #include "mod_upstream_proxy.h"
 
 struct up_text_t {

@@ -13,8 +13,8 @@
 
 #include "apr_network_io.h"
 #include "apr_tables.h"
-#include "http_config.h"
 #include "httpd.h"
+#include "http_config.h"
 #include "mod_upstream_proxy.h"
 
 struct up_server_t {
@@ -48,7 +48,11 @@ struct up_group_t {
 /** Lookup by name, in any case; explicit groups only. */
 up_group_t *up_group_find(const char *name);
 
-/** The implicit group of a URL's host and port or unix path, made if new. */
+/**
+ * The implicit group of a URL's host and port or unix path, made if new: one
+ * server, and the same keepalive as an explicit group. All passes to the
+ * same place share it, and so the state of its servers.
+ */
 up_group_t *up_group_implicit(apr_pool_t *p, const up_pass_t *pass);
 
 /** Calls `visit` for every group. */
@@ -59,8 +63,9 @@ void up_group_each(void (*visit)(up_group_t *group, void *baton),
 void up_group_reset(apr_pool_t *pconf);
 
 /**
- * post_config: resolves names. One that does not resolve is warned about and
- * leaves its server without addresses.
+ * post_config, after up_pass_post_config: resolves names, all addresses of
+ * each. One that does not resolve is warned about and leaves its server
+ * without addresses.
  * @return OK or HTTP_INTERNAL_SERVER_ERROR
  */
 int up_group_post_config(apr_pool_t *pconf, server_rec *s);

@@ -10,8 +10,8 @@
 #ifndef UP_PASS_H
 #define UP_PASS_H
 
-#include "http_config.h"
 #include "httpd.h"
+#include "http_config.h"
 #include "mod_upstream_proxy.h"
 
 struct up_pass_t {
@@ -46,8 +46,17 @@ const char *up_pass_set(cmd_parms *cmd, void *dconf, const char *first,
 const up_pass_t *up_pass_of(request_rec *r, const char *uri);
 
 /**
- * post_config: connects every pass with its group, making implicit groups.
- * Problems are logged with file and line.
+ * The pass whose location is `uri` and a slash, to answer the slash-less URI
+ * with a redirect (nginx does so even where a shorter location would match);
+ * NULL: there is none, or `uri` is a pass's location itself.
+ */
+const up_pass_t *up_pass_slashless(request_rec *r, const char *uri);
+
+/**
+ * Once the whole configuration is read: connects every pass with its group,
+ * making implicit groups. Problems are logged with file and line.
+ * Belongs in the check_config hook, which `httpd -t` runs too (it never gets
+ * to post_config), and comes before up_group_post_config.
  * @return OK or HTTP_INTERNAL_SERVER_ERROR
  */
 int up_pass_post_config(apr_pool_t *pconf, apr_pool_t *ptemp, server_rec *s);

@@ -17,8 +17,8 @@
 #include "apr_hash.h"
 #include "apr_tables.h"
 #include "config/expressions.h"
-#include "http_config.h"
 #include "httpd.h"
+#include "http_config.h"
 #include "mod_upstream_proxy.h"
 
 /** One UpstreamSetHeader. */
@@ -27,11 +27,26 @@ typedef struct up_header_t {
     const up_text_t *value;
 } up_header_t;
 
-struct up_settings_t {
-    apr_uint64_t set; /* bit n: row n of the table was set here */
+/**
+ * Sizes that depend on each other, as written. What rules is derived from
+ * them (derived.h), so that merging in any order gives the same result.
+ */
+typedef struct up_sizes_t {
+    apr_off_t buffer_size;     /* 0: not given, as all but one here */
+    apr_off_t max_header_size;
+    int buffers_num;           /* these two are one directive's */
+    apr_off_t buffers_size;
+    apr_off_t busy_buffers_size;
+    apr_off_t max_temp_file_size; /* -1: not given */
+    apr_off_t temp_file_write_size;
+} up_sizes_t;
 
-    const up_pass_t *pass; /* UpstreamPass of this section, not inherited
-                              from outside it by merging rules of pass.c */
+struct up_settings_t {
+    apr_uint64_t set; /* bit n: row n of the table was set here or, in a
+                         merged object, in one of its sections */
+
+    const up_pass_t *pass; /* UpstreamPass of this section or of the nearest
+                              one around it; NULL: none */
 
     /* the request */
     const up_text_t *method;         /* NULL: the client's */
@@ -61,21 +76,22 @@ struct up_settings_t {
     apr_interval_time_t next_upstream_timeout; /* 0: no limit */
     int intercept_errors;
 
-    /* the response */
+    /* the response; sizes are derived from `written`, never 0 unless said */
+    up_sizes_t written;
     int buffering;
     apr_off_t buffer_size;     /* first buffer for the head */
     apr_off_t max_header_size; /* the head may grow to this */
     int buffers_num;
     apr_off_t buffers_size;
-    apr_off_t busy_buffers_size;    /* derived when not set, never 0 */
+    apr_off_t busy_buffers_size;
     apr_off_t max_temp_file_size;   /* 0: no file */
-    apr_off_t temp_file_write_size; /* derived when not set, never 0 */
+    apr_off_t temp_file_write_size;
     const char *temp_path;          /* absolute */
     int temp_levels[3];             /* digits a level, 0: no level */
     apr_array_header_t *pass_headers; /* of const char * */
     apr_array_header_t *hide_headers; /* of const char * */
-    apr_hash_t *hidden; /* lower-case names that are not relayed: (built-in +
-                           hide) - pass */
+    apr_hash_t *hidden; /* keys: lower-case names that are not relayed,
+                           (built-in + hide) - pass; only apr_hash_get */
 };
 
 /** The settings that rule this request, after all merging. Never NULL. */

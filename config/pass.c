@@ -1,0 +1,459 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/*
+ * Owns UpstreamPass: the grammar of its URL, the rules of its place, the
+ * choice among several, and the connection with groups.
+ */
+
+#include "config/pass.h"
+
+#include "apr_hash.h"
+#include "apr_lib.h"
+#include "apr_strings.h"
+#include "config/address.h"
+#include "config/group.h"
+#include "config/log.h"
+#include "config/section.h"
+#include "config/settings.h"
+
+#define DEFAULT_PORT 80
+
+/* A server's two-argument passes, the longest prefix first. */
+typedef struct server_passes_t {
+    apr_array_header_t *passes; /* of up_pass_t * */
+    apr_hash_t *slashless;      /* "/x" -> the pass of "/x/" */
+} server_passes_t;
+
+/* All passes of this configuration, in the order of the file. */
+static apr_array_header_t *all_passes;
+
+static apr_status_t forget_passes(void *unused)
+{
+    (void)unused;
+    all_passes = NULL;
+    return APR_SUCCESS;
+}
+
+static void remember(apr_pool_t *p, up_pass_t *pass)
+{
+    if (all_passes == NULL) {
+        all_passes = apr_array_make(p, 16, sizeof(up_pass_t *));
+        apr_pool_cleanup_register(p, NULL, forget_passes,
+                                  apr_pool_cleanup_null);
+    }
+    APR_ARRAY_PUSH(all_passes, up_pass_t *) = pass;
+}
+
+/* --- the URL ------------------------------------------------------------- */
+
+static const char *complain(cmd_parms *cmd, const char *why, const char *word)
+{
+    return apr_psprintf(cmd->pool, "UpstreamPass %s, not \"%s\"", why, word);
+}
+
+/* Takes the scheme off: *prest is what follows. */
+static const char *parse_scheme(cmd_parms *cmd, const char *url,
+                                const char **prest)
+{
+    if (strncasecmp(url, "https://", 8) == 0) {
+        return complain(cmd, "cannot speak TLS to a backend yet (it is not "
+                        "built in): write an http:// URL", url);
+    }
+    if (strncasecmp(url, "http://", 7) != 0) {
+        return complain(cmd, "has an invalid URL prefix: write "
+                        "http://host:port, http://group or "
+                        "http://unix:/path", url);
+    }
+    *prest = url + 7;
+    return NULL;
+}
+
+static int has_bad_bytes(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        unsigned char byte = (unsigned char)*text;
+
+        if (byte <= ' ' || byte >= 0x7f || strchr("\"<>\\^`{|}#", byte)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Where the URI part begins. A socket's path is full of slashes, so there it
+ * follows a second colon. */
+static apr_size_t authority_length(const char *rest, const char **puri)
+{
+    apr_size_t len;
+
+    if (strncasecmp(rest, "unix:", 5) != 0) {
+        len = strcspn(rest, "/?");
+        *puri = rest + len;
+        return len;
+    }
+    len = 5 + strcspn(rest + 5, ":");
+    *puri = rest + len + (rest[len] == ':');
+    return len;
+}
+
+static const char *set_uri(cmd_parms *cmd, up_pass_t *pass, const char *uri)
+{
+    if (uri[0] == '\0') {
+        return NULL;
+    }
+    if (uri[0] != '/' && uri[0] != '?') {
+        return complain(cmd, "wants a URI that begins with / after the "
+                        "socket's path", uri);
+    }
+    if (has_bad_bytes(uri)) {
+        return complain(cmd, "wants a URI in which blanks, #, quotes, braces "
+                        "and bytes outside ASCII are written as %XX", uri);
+    }
+    /* http://host?k=1: a request target has to begin with a slash. */
+    pass->uri = uri[0] == '?' ? apr_pstrcat(cmd->pool, "/", uri, NULL)
+                              : apr_pstrdup(cmd->pool, uri);
+    return NULL;
+}
+
+static void set_values(cmd_parms *cmd, up_pass_t *pass, int v6)
+{
+    if (pass->unix_path != NULL) {
+        pass->host_value = "localhost";
+        pass->port_value = "";
+        return;
+    }
+    pass->host_value = v6 ? apr_psprintf(cmd->pool, "[%s]", pass->host)
+                          : pass->host;
+    pass->port_value = apr_psprintf(cmd->pool, "%hu", pass->port);
+    if (pass->port != DEFAULT_PORT) {
+        pass->host_value = apr_psprintf(cmd->pool, "%s:%hu",
+                                        pass->host_value, pass->port);
+    }
+}
+
+static const char *parse_url(cmd_parms *cmd, up_pass_t *pass, const char *url)
+{
+    const char *rest = NULL, *uri, *error;
+    up_address_t address;
+    apr_size_t len;
+
+    if (strstr(url, "%{") != NULL) {
+        return complain(cmd, "cannot have expressions in its URL yet: write "
+                        "a fixed http:// URL", url);
+    }
+    error = parse_scheme(cmd, url, &rest);
+    if (error != NULL) {
+        return error;
+    }
+    len = authority_length(rest, &uri);
+    error = up_address_parse(cmd->pool,
+                             apr_pstrmemdup(cmd->pool, rest, len), &address);
+    if (error != NULL) {
+        return complain(cmd, error, url);
+    }
+    pass->url = apr_pstrdup(cmd->pool, url);
+    pass->host = address.host;
+    pass->unix_path = address.unix_path;
+    pass->has_port = address.port != 0;
+    pass->port = pass->has_port ? address.port : DEFAULT_PORT;
+    set_values(cmd, pass, address.v6);
+    return set_uri(cmd, pass, uri);
+}
+
+/* --- the directive ------------------------------------------------------- */
+
+static int is_off(const char *word)
+{
+    return strcasecmp(word, "off") == 0 || strcmp(word, "!") == 0;
+}
+
+static const char *make_pass(cmd_parms *cmd, const char *location,
+                             const char *url, up_pass_t **ppass)
+{
+    up_pass_t *pass = apr_pcalloc(cmd->pool, sizeof(*pass));
+    const char *error = NULL;
+
+    pass->where = up_section_where(cmd);
+    pass->server = cmd->server;
+    pass->off = is_off(url);
+    if (location != NULL) {
+        pass->location = apr_pstrdup(cmd->pool, location);
+        pass->location_len = strlen(location);
+    }
+    if (!pass->off) {
+        error = parse_url(cmd, pass, url);
+    }
+    if (error == NULL && location == NULL && pass->uri != NULL) {
+        error = complain(cmd, "cannot have a URI part inside "
+                         "<LocationMatch>, <If> or a <Location> with a "
+                         "pattern, where no prefix could be replaced: write "
+                         "the URL without it", url);
+    }
+    *ppass = pass;
+    return error;
+}
+
+static const char *duplicate(cmd_parms *cmd, const up_pass_t *other)
+{
+    return apr_psprintf(cmd->pool, "\"UpstreamPass\" directive is duplicate: "
+                        "the other one is at %s, keep one of them",
+                        other->where);
+}
+
+static const char *set_in_section(cmd_parms *cmd, up_settings_t *settings,
+                                  const char *url)
+{
+    int prefix = up_section_of(cmd) == UP_SECTION_PREFIX;
+    up_pass_t *pass;
+    const char *error;
+
+    if (prefix && cmd->path[0] != '/') {
+        return complain(cmd, "wants a <Location> that begins with /",
+                        cmd->path);
+    }
+    if (settings->pass != NULL) {
+        return duplicate(cmd, settings->pass);
+    }
+    error = make_pass(cmd, prefix ? cmd->path : NULL, url, &pass);
+    if (error == NULL) {
+        settings->pass = pass;
+        remember(cmd->pool, pass);
+    }
+    return error;
+}
+
+/* Keeps the order: longest prefix first. */
+static void insert(apr_array_header_t *passes, up_pass_t *pass)
+{
+    int i;
+
+    APR_ARRAY_PUSH(passes, up_pass_t *) = pass;
+    for (i = passes->nelts - 1; i > 0; i--) {
+        up_pass_t **slot = &APR_ARRAY_IDX(passes, i, up_pass_t *);
+
+        if (slot[-1]->location_len >= pass->location_len) {
+            break;
+        }
+        slot[0] = slot[-1];
+        slot[-1] = pass;
+    }
+}
+
+static up_pass_t *find(const apr_array_header_t *passes, const char *location)
+{
+    int i;
+
+    for (i = 0; i < passes->nelts; i++) {
+        up_pass_t *pass = APR_ARRAY_IDX(passes, i, up_pass_t *);
+
+        if (strcmp(pass->location, location) == 0) {
+            return pass;
+        }
+    }
+    return NULL;
+}
+
+static const char *set_in_server(cmd_parms *cmd, const char *location,
+                                 const char *url)
+{
+    server_passes_t *own = ap_get_module_config(cmd->server->module_config,
+                                                &upstream_proxy_module);
+    up_pass_t *pass;
+    const char *error;
+
+    if (location[0] != '/') {
+        return complain(cmd, "wants a path that begins with / and a URL here, "
+                        "as in \"UpstreamPass /app/ http://host:8080\"",
+                        location);
+    }
+    pass = find(own->passes, location);
+    if (pass != NULL) {
+        return duplicate(cmd, pass);
+    }
+    error = make_pass(cmd, location, url, &pass);
+    if (error == NULL) {
+        insert(own->passes, pass);
+        remember(cmd->pool, pass);
+    }
+    return error;
+}
+
+const char *up_pass_set(cmd_parms *cmd, void *dconf, const char *first,
+                        const char *second)
+{
+    int in_section = up_section_of(cmd) != UP_SECTION_SERVER;
+    const char *error = up_section_misplaced(cmd);
+
+    if (error != NULL) {
+        return error;
+    }
+    if (in_section && second != NULL) {
+        return complain(cmd, "wants only a URL inside a section: the "
+                        "section gives the path", first);
+    }
+    if (!in_section && second == NULL) {
+        return complain(cmd, "wants a path before the URL outside "
+                        "<Location>, as in \"UpstreamPass /app/ "
+                        "http://host:8080\"", first);
+    }
+    return in_section ? set_in_section(cmd, dconf, first)
+                      : set_in_server(cmd, first, second);
+}
+
+/* --- per server ---------------------------------------------------------- */
+
+void *up_pass_create_server(apr_pool_t *p, server_rec *s)
+{
+    server_passes_t *own = apr_pcalloc(p, sizeof(*own));
+
+    (void)s;
+    own->passes = apr_array_make(p, 4, sizeof(up_pass_t *));
+    own->slashless = apr_hash_make(p);
+    return own;
+}
+
+void *up_pass_merge_server(apr_pool_t *p, void *base, void *add)
+{
+    const server_passes_t *outer = base, *inner = add;
+    server_passes_t *merged = up_pass_create_server(p, NULL);
+    int i;
+
+    apr_array_cat(merged->passes, inner->passes);
+    for (i = 0; i < outer->passes->nelts; i++) {
+        up_pass_t *pass = APR_ARRAY_IDX(outer->passes, i, up_pass_t *);
+
+        if (find(inner->passes, pass->location) == NULL) {
+            insert(merged->passes, pass);
+        }
+    }
+    return merged;
+}
+
+/* --- per request --------------------------------------------------------- */
+
+static const server_passes_t *passes_of(const request_rec *r)
+{
+    return ap_get_module_config(r->server->module_config,
+                                &upstream_proxy_module);
+}
+
+static const up_pass_t *longest(const apr_array_header_t *passes,
+                                const char *uri)
+{
+    int i;
+
+    for (i = 0; i < passes->nelts; i++) {
+        const up_pass_t *pass = APR_ARRAY_IDX(passes, i, up_pass_t *);
+
+        if (strncmp(uri, pass->location, pass->location_len) == 0) {
+            return pass;
+        }
+    }
+    return NULL;
+}
+
+const up_pass_t *up_pass_of(request_rec *r, const char *uri)
+{
+    const up_pass_t *pass = up_settings_of(r)->pass;
+
+    /* A pattern or a condition says more than any prefix. */
+    if (pass == NULL || pass->location != NULL) {
+        const up_pass_t *other = longest(passes_of(r)->passes, uri);
+
+        if (pass == NULL || (other != NULL
+                             && other->location_len > pass->location_len)) {
+            pass = other;
+        }
+    }
+    return pass == NULL || pass->off ? NULL : pass;
+}
+
+const up_pass_t *up_pass_slashless(request_rec *r, const char *uri)
+{
+    return apr_hash_get(passes_of(r)->slashless, uri, APR_HASH_KEY_STRING);
+}
+
+/* --- completing ---------------------------------------------------------- */
+
+static int connect_group(apr_pool_t *pconf, up_pass_t *pass, server_rec *s)
+{
+    up_group_t *group = pass->host != NULL ? up_group_find(pass->host) : NULL;
+
+    if (group != NULL && pass->has_port) {
+        ap_log_error(APLOG_MARK, APLOG_ERR, 0, s,
+                     UPLOGNO(0104) "UpstreamPass %s at %s: the group \"%s\" "
+                     "(<Upstream> at %s) may not have port %hu in a URL: "
+                     "leave it out, ports belong to UpstreamServer",
+                     pass->url, pass->where, group->name, group->where,
+                     pass->port);
+        return HTTP_INTERNAL_SERVER_ERROR;
+    }
+    pass->group = group != NULL ? group : up_group_implicit(pconf, pass);
+    return OK;
+}
+
+/* nginx's location tree: "/x" is answered for "/x/" unless it is a location
+ * of its own. Sections of the main server rule in virtual hosts too. */
+static void note_location(apr_pool_t *p, apr_hash_t *slashless,
+                          const up_pass_t *pass)
+{
+    apr_size_t len = pass->location_len;
+
+    if (pass->location == NULL || len < 2
+        || pass->location[len - 1] != '/') {
+        return;
+    }
+    apr_hash_set(slashless, apr_pstrmemdup(p, pass->location, len - 1),
+                 APR_HASH_KEY_STRING, pass->off ? NULL : pass);
+}
+
+static void note_server(apr_pool_t *p, server_rec *main_server, server_rec *s)
+{
+    server_passes_t *own = ap_get_module_config(s->module_config,
+                                                &upstream_proxy_module);
+    server_rec *from = main_server;
+    int i, rounds = s == main_server ? 1 : 2;
+
+    apr_hash_clear(own->slashless);
+    while (rounds-- > 0) {
+        for (i = 0; i < all_passes->nelts; i++) {
+            up_pass_t *pass = APR_ARRAY_IDX(all_passes, i, up_pass_t *);
+
+            if (pass->server == from) {
+                note_location(p, own->slashless, pass);
+            }
+        }
+        from = s;
+    }
+    for (i = 0; i < all_passes->nelts; i++) {
+        up_pass_t *pass = APR_ARRAY_IDX(all_passes, i, up_pass_t *);
+
+        if (pass->location != NULL
+            && (pass->server == s || pass->server == main_server)) {
+            apr_hash_set(own->slashless, pass->location, APR_HASH_KEY_STRING,
+                         NULL);
+        }
+    }
+}
+
+int up_pass_post_config(apr_pool_t *pconf, apr_pool_t *ptemp, server_rec *s)
+{
+    server_rec *one;
+    int i, status = OK;
+
+    (void)ptemp;
+    if (all_passes == NULL) {
+        return OK;
+    }
+    for (i = 0; i < all_passes->nelts; i++) {
+        up_pass_t *pass = APR_ARRAY_IDX(all_passes, i, up_pass_t *);
+
+        if (!pass->off && connect_group(pconf, pass, s) != OK) {
+            status = HTTP_INTERNAL_SERVER_ERROR;
+        }
+    }
+    for (one = s; one != NULL; one = one->next) {
+        note_server(pconf, s, one);
+    }
+    return status;
+}

@@ -1,0 +1,407 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/*
+ * Owns what happens between the words of a directive and a field.
+ */
+
+#include "config/setters.h"
+
+#include "http_core.h"
+#include "apr_strings.h"
+#include "config/address.h"
+#include "config/derived.h"
+#include "config/log.h"
+#include "config/section.h"
+#include "config/units.h"
+
+static const up_row_t *row_of(const cmd_parms *cmd)
+{
+    return cmd->info;
+}
+
+static void *field_of(const up_row_t *row, up_settings_t *settings)
+{
+    return (char *)settings + row->offset;
+}
+
+static const char *complain(const cmd_parms *cmd, const char *why,
+                            const char *word)
+{
+    return apr_psprintf(cmd->pool, "%s %s, not \"%s\"", row_of(cmd)->name,
+                        why, word);
+}
+
+/* The checks that come before a scalar is set. */
+static const char *begin(cmd_parms *cmd, const up_settings_t *settings)
+{
+    const up_row_t *row = row_of(cmd);
+    const char *error = up_section_misplaced(cmd);
+
+    if (error == NULL && (settings->set & row->bit) != 0) {
+        error = apr_psprintf(cmd->pool, "\"%s\" directive is duplicate: keep "
+                             "one of them in this section", row->name);
+    }
+    return error;
+}
+
+static void mark(const cmd_parms *cmd, up_settings_t *settings)
+{
+    settings->set |= row_of(cmd)->bit;
+}
+
+/* The end of a setter whose field other fields may depend on. */
+static const char *finish(cmd_parms *cmd, up_settings_t *settings)
+{
+    mark(cmd, settings);
+    up_derived_sizes(settings);
+    return up_derived_conflict(cmd->pool, &settings->written);
+}
+
+/* --- plain types --------------------------------------------------------- */
+
+const char *up_setters_parse_flag(const up_row_t *row, const char *text,
+                                  void *field)
+{
+    (void)row;
+    return up_units_flag(text, field);
+}
+
+const char *up_setters_parse_time(const up_row_t *row, const char *text,
+                                  void *field)
+{
+    apr_interval_time_t *ptime = field;
+    const char *error = up_units_time(text, ptime);
+
+    if (error == NULL && *ptime < row->least) {
+        error = "wants a time that is longer than 0, such as 60s";
+    }
+    return error;
+}
+
+const char *up_setters_parse_size(const up_row_t *row, const char *text,
+                                  void *field)
+{
+    apr_off_t *psize = field;
+    const char *error = up_units_size(text, 0, psize);
+
+    if (error == NULL && *psize < row->least) {
+        error = "wants a size that is larger than 0, such as 16k";
+    }
+    /* Sizes become lengths of buffers and arguments of setsockopt. */
+    if (error == NULL && *psize > APR_INT32_MAX) {
+        error = "wants a size below 2048m";
+    }
+    return error;
+}
+
+const char *up_setters_parse_num(const up_row_t *row, const char *text,
+                                 void *field)
+{
+    return up_units_number(text, (int)row->least, field);
+}
+
+const char *up_setters_parse_version(const up_row_t *row, const char *text,
+                                     void *field)
+{
+    int *pversion = field;
+
+    (void)row;
+    if (strcmp(text, "1.1") == 0) {
+        *pversion = 11;
+    }
+    else if (strcmp(text, "1.0") == 0) {
+        *pversion = 10;
+    }
+    else if (strcmp(text, "2") == 0 || strcmp(text, "2.0") == 0) {
+        return "cannot speak HTTP/2 to a backend yet: write 1.1 or 1.0";
+    }
+    else {
+        return "wants 1.0 or 1.1";
+    }
+    return NULL;
+}
+
+const char *up_setters_plain(cmd_parms *cmd, void *dconf, const char *word)
+{
+    up_settings_t *settings = dconf;
+    const up_row_t *row = row_of(cmd);
+    const char *error = begin(cmd, settings);
+
+    if (error != NULL) {
+        return error;
+    }
+    error = row->parse(row, word, field_of(row, settings));
+    if (error != NULL) {
+        return complain(cmd, error, word);
+    }
+    return finish(cmd, settings);
+}
+
+/* --- texts --------------------------------------------------------------- */
+
+const char *up_setters_text(cmd_parms *cmd, void *dconf, const char *word)
+{
+    up_settings_t *settings = dconf;
+    const char *error = begin(cmd, settings);
+
+    if (error != NULL) {
+        return error;
+    }
+    mark(cmd, settings);
+    return up_text_parse(cmd, word, field_of(row_of(cmd), settings));
+}
+
+static int is_token(const char *word)
+{
+    return word[0] != '\0' && *ap_scan_http_token(word) == '\0';
+}
+
+const char *up_setters_method(cmd_parms *cmd, void *dconf, const char *word)
+{
+    if (strstr(word, "%{") == NULL && !is_token(word)) {
+        return complain(cmd, "wants a method such as POST", word);
+    }
+    return up_setters_text(cmd, dconf, word);
+}
+
+/* --- lists: any entry here replaces the whole list from outside ---------- */
+
+static void *append(cmd_parms *cmd, up_settings_t *settings, int size)
+{
+    apr_array_header_t **plist = field_of(row_of(cmd), settings);
+
+    if (*plist == NULL) {
+        *plist = apr_array_make(cmd->pool, 4, size);
+    }
+    mark(cmd, settings);
+    return apr_array_push(*plist);
+}
+
+static const char *check_name(cmd_parms *cmd, const char *name)
+{
+    const char *error = up_section_misplaced(cmd);
+
+    if (error == NULL && !is_token(name)) {
+        error = complain(cmd, "wants the name of a header field such as "
+                         "X-Real-IP", name);
+    }
+    return error;
+}
+
+const char *up_setters_header(cmd_parms *cmd, void *dconf, const char *name,
+                              const char *value)
+{
+    const char *error = check_name(cmd, name);
+    up_header_t header;
+
+    if (error == NULL) {
+        error = up_text_parse(cmd, value, &header.value);
+    }
+    if (error == NULL) {
+        header.name = apr_pstrdup(cmd->pool, name);
+        *(up_header_t *)append(cmd, dconf, sizeof(header)) = header;
+    }
+    return error;
+}
+
+const char *up_setters_name(cmd_parms *cmd, void *dconf, const char *name)
+{
+    up_settings_t *settings = dconf;
+    const char *error = check_name(cmd, name);
+
+    if (error == NULL) {
+        *(const char **)append(cmd, settings, sizeof(name)) =
+            apr_pstrdup(cmd->pool, name);
+        up_derived_hidden(cmd->pool, settings,
+                          up_derived_builtin_hidden(cmd->pool));
+    }
+    return error;
+}
+
+/* --- word lists ---------------------------------------------------------- */
+
+static const up_word_t failures[] = {
+    {"error", UP_FAIL_ERROR},
+    {"timeout", UP_FAIL_TIMEOUT},
+    {"invalid_header", UP_FAIL_INVALID_HEADER},
+    {"http_500", UP_FAIL_HTTP_500},
+    {"http_502", UP_FAIL_HTTP_502},
+    {"http_503", UP_FAIL_HTTP_503},
+    {"http_504", UP_FAIL_HTTP_504},
+    {"http_403", UP_FAIL_HTTP_403},
+    {"http_404", UP_FAIL_HTTP_404},
+    {"http_429", UP_FAIL_HTTP_429},
+    {"non_idempotent", UP_FAIL_NON_IDEMPOTENT},
+    {"updating", UP_FAIL_UPDATING},
+    {"off", UP_FAIL_OFF},
+    {NULL, 0}
+};
+
+static const char *all_words(apr_pool_t *p, const up_word_t *words)
+{
+    const char *all = words->word;
+
+    for (words++; words->word != NULL; words++) {
+        all = apr_pstrcat(p, all, " ", words->word, NULL);
+    }
+    return all;
+}
+
+/* Startup reads the configuration twice; one warning is enough. */
+static int is_second_reading(void)
+{
+    return ap_state_query(AP_SQ_MAIN_STATE) != AP_SQ_MS_CREATE_PRE_CONFIG
+           || ap_state_query(AP_SQ_RUN_MODE) == AP_SQ_RM_CONFIG_TEST;
+}
+
+const char *up_setters_failures(cmd_parms *cmd, void *dconf, const char *word)
+{
+    up_settings_t *settings = dconf;
+    unsigned int *pmask = field_of(row_of(cmd), settings);
+    unsigned int bit = up_units_word(failures, word);
+    const char *error = up_section_misplaced(cmd);
+
+    if (error != NULL) {
+        return error;
+    }
+    if (bit == 0) {
+        return complain(cmd, apr_pstrcat(cmd->temp_pool, "wants words out of ",
+                                         all_words(cmd->temp_pool, failures),
+                                         NULL), word);
+    }
+    if ((settings->set & row_of(cmd)->bit) == 0) {
+        *pmask = 0;
+        mark(cmd, settings);
+    }
+    if ((*pmask & bit) != 0 && is_second_reading()) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, cmd->server,
+                     UPLOGNO(0102) "%s at %s: \"%s\" stands there twice",
+                     row_of(cmd)->name, up_section_where(cmd), word);
+    }
+    *pmask |= bit;
+    return NULL;
+}
+
+/* --- the others ---------------------------------------------------------- */
+
+const char *up_setters_buffers(cmd_parms *cmd, void *dconf,
+                               const char *number, const char *size)
+{
+    up_settings_t *settings = dconf;
+    const char *error = begin(cmd, settings);
+
+    if (error != NULL) {
+        return error;
+    }
+    error = up_units_number(number, 2, &settings->written.buffers_num);
+    if (error != NULL) {
+        return complain(cmd, "wants at least 2 buffers, as in \"8 16k\"",
+                        number);
+    }
+    error = up_setters_parse_size(row_of(cmd), size,
+                                  &settings->written.buffers_size);
+    if (error != NULL) {
+        return complain(cmd, error, size);
+    }
+    return finish(cmd, settings);
+}
+
+/* ::1 is written as [::1], so that a port can always be told apart. */
+static const char *check_bind(cmd_parms *cmd, const char **paddress)
+{
+    up_address_t parts;
+
+    if (strchr(*paddress, ':') != NULL && up_address_numeric(*paddress)) {
+        *paddress = apr_psprintf(cmd->pool, "[%s]", *paddress);
+        return NULL;
+    }
+    if (up_address_parse(cmd->pool, *paddress, &parts) != NULL
+        || parts.host == NULL || !up_address_numeric(parts.host)) {
+        return complain(cmd, "wants a local IP address with or without a "
+                        "port, or off", *paddress);
+    }
+    return NULL;
+}
+
+const char *up_setters_bind(cmd_parms *cmd, void *dconf, const char *address,
+                            const char *how)
+{
+    up_settings_t *settings = dconf;
+    const char *error = begin(cmd, settings);
+
+    if (error != NULL) {
+        return error;
+    }
+    settings->bind_transparent = how != NULL;
+    if (how != NULL && strcasecmp(how, "transparent") != 0) {
+        return complain(cmd, "wants nothing but \"transparent\" after the "
+                        "address", how);
+    }
+    mark(cmd, settings);
+    if (strcasecmp(address, "off") == 0) {
+        settings->bind = NULL;
+        return how == NULL ? NULL
+                           : complain(cmd, "wants nothing after off", how);
+    }
+    if (strstr(address, "%{") == NULL && address[0] != '\0') {
+        error = check_bind(cmd, &address);
+    }
+    return error != NULL ? error
+                         : up_text_parse(cmd, address, &settings->bind);
+}
+
+const char *up_setters_lowat(cmd_parms *cmd, void *dconf, const char *size)
+{
+    up_settings_t *settings = dconf;
+    const char *error = up_setters_plain(cmd, dconf, size);
+
+    if (error == NULL && settings->send_lowat != 0 && is_second_reading()) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, cmd->server,
+                     UPLOGNO(0103) "%s at %s is not supported by this system "
+                     "and ignored: remove it", row_of(cmd)->name,
+                     up_section_where(cmd));
+    }
+    return error;
+}
+
+static const char *parse_levels(cmd_parms *cmd, up_settings_t *settings,
+                                int argc, char *const argv[])
+{
+    int i, *level = settings->temp_levels;
+
+    memset(level, 0, sizeof(settings->temp_levels));
+    for (i = 0; i < argc; i++) {
+        if (up_units_number(argv[i], 1, &level[i]) != NULL || level[i] > 3) {
+            return complain(cmd, "wants 1, 2 or 3 digits for each level of "
+                            "directories", argv[i]);
+        }
+    }
+    return NULL;
+}
+
+const char *up_setters_path(cmd_parms *cmd, void *dconf, int argc,
+                            char *const argv[])
+{
+    up_settings_t *settings = dconf;
+    const char *error = begin(cmd, settings);
+    apr_finfo_t info;
+
+    if (error != NULL) {
+        return error;
+    }
+    if (argc < 1 || argc > 4) {
+        return apr_psprintf(cmd->pool, "%s wants a directory and at most "
+                            "three levels, as in \"/var/tmp/up 1 2\"",
+                            row_of(cmd)->name);
+    }
+    settings->temp_path = ap_server_root_relative(cmd->pool, argv[0]);
+    if (settings->temp_path == NULL
+        || apr_stat(&info, settings->temp_path, APR_FINFO_TYPE,
+                    cmd->temp_pool) != APR_SUCCESS
+        || info.filetype != APR_DIR) {
+        return complain(cmd, "wants a directory that exists and that the "
+                        "server's User may write to", argv[0]);
+    }
+    mark(cmd, settings);
+    return parse_levels(cmd, settings, argc - 1, argv + 1);
+}

@@ -1,0 +1,60 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/**
+ * How a location-level directive becomes a field of the settings. A row of
+ * the table in settings.c is every setter's cmd_data.
+ *
+ * Only while the configuration is read.
+ */
+
+#ifndef UP_SETTERS_H
+#define UP_SETTERS_H
+
+#include "config/settings.h"
+
+typedef struct up_row_t up_row_t;
+
+/** One plain word into a field; NULL or a sentence that begins with a verb. */
+typedef const char *(*up_parse_t)(const up_row_t *row, const char *text,
+                                  void *field);
+
+struct up_row_t {
+    const char *name;
+    up_parse_t parse;   /* of a plain type; NULL: the setter knows */
+    apr_uint64_t bit;   /* in up_settings_t.set */
+    apr_size_t offset;  /* of the field, or the first of them */
+    apr_size_t length;  /* what merging copies */
+    apr_off_t least;    /* smallest good value of a plain type */
+    const char *usual;  /* default of a plain type, NULL: 0 */
+};
+
+/* parsers of the plain types */
+const char *up_setters_parse_flag(const up_row_t *row, const char *text,
+                                  void *field); /* int */
+const char *up_setters_parse_time(const up_row_t *row, const char *text,
+                                  void *field); /* apr_interval_time_t */
+const char *up_setters_parse_size(const up_row_t *row, const char *text,
+                                  void *field); /* apr_off_t */
+const char *up_setters_parse_num(const up_row_t *row, const char *text,
+                                 void *field); /* int */
+const char *up_setters_parse_version(const up_row_t *row, const char *text,
+                                     void *field); /* int, 10 or 11 */
+
+/* setters, one a type of row */
+const char *up_setters_plain(cmd_parms *cmd, void *dconf, const char *word);
+const char *up_setters_text(cmd_parms *cmd, void *dconf, const char *word);
+const char *up_setters_method(cmd_parms *cmd, void *dconf, const char *word);
+const char *up_setters_header(cmd_parms *cmd, void *dconf, const char *name,
+                              const char *value);
+const char *up_setters_name(cmd_parms *cmd, void *dconf, const char *name);
+const char *up_setters_failures(cmd_parms *cmd, void *dconf,
+                                const char *word);
+const char *up_setters_buffers(cmd_parms *cmd, void *dconf,
+                               const char *number, const char *size);
+const char *up_setters_bind(cmd_parms *cmd, void *dconf, const char *address,
+                            const char *how);
+const char *up_setters_lowat(cmd_parms *cmd, void *dconf, const char *size);
+const char *up_setters_path(cmd_parms *cmd, void *dconf, int argc,
+                            char *const argv[]);
+
+#endif
