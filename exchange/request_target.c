@@ -79,19 +79,15 @@ static const char *replaced(request_rec *r, const up_pass_t *pass,
                             const char *raw)
 {
     apr_size_t len = pass->location_len;
-    const char *uri = pass->uri;
     const char *rest, *path;
 
-    if (*uri == '?') { /* nginx would send a target without a path */
-        uri = apr_pstrcat(r->pool, "/", uri, NULL);
-    }
     if (raw && up_urimap_match(raw, r->uri, len, &rest)) {
         path = up_urimap_protect(r->pool, rest, strcspn(rest, "?#"));
     }
     else {
         path = escaped_path(r, r->uri + len);
     }
-    return with_args(r, apr_pstrcat(r->pool, uri, path, NULL));
+    return with_args(r, apr_pstrcat(r->pool, pass->uri, path, NULL));
 }
 
 static const char *refuse(int status, const char *text, int *pstatus,
