@@ -9,9 +9,9 @@
 #   make check-asan            the suite with address and UB sanitizers
 #   make bench, make demo, make clean
 #
-# CC=clang works with all of them, V=1 shows the commands. A fragment (t/unit/*.mk, fuzz/*.mk) names
-# the programs it builds and has the rules for them; UP_CFLAGS and
-# UP_APR_LIBS are there to be used:
+# CC=clang works with all of them, V=1 shows the commands. A fragment
+# (t/unit/*.mk, fuzz/*.mk) names the programs it builds and has the rules for
+# them; UP_CFLAGS and UP_APR_LIBS are there to be used:
 #   UP_UNIT_PROGRAMS += build/unit/NAME     run without arguments
 #   UP_FUZZ_PROGRAMS += build/fuzz/NAME     libFuzzer, seeds in
 #                                           fuzz/corpus/NAME
