@@ -166,6 +166,15 @@ static const char *complain(cmd_parms *cmd, const char *why, const char *word)
                         word);
 }
 
+static const char *parse_count(const char *text, int least, int *pcount)
+{
+    if (up_units_number(text, least, pcount) == NULL) {
+        return NULL;
+    }
+    return least > 0 ? "wants a whole number from 1 up"
+                     : "wants a whole number, 0 or more";
+}
+
 static const param_t *find_param(const char *word)
 {
     const param_t *param;
@@ -191,7 +200,7 @@ static const char *set_param(cmd_parms *cmd, const param_t *param,
 
     switch (param->kind) {
     case COUNT:
-        error = up_units_number(value, param->least, field);
+        error = parse_count(value, param->least, field);
         break;
     case SECONDS:
         error = up_units_seconds(value, field);
@@ -295,7 +304,7 @@ static const char *find_section_once(cmd_parms *cmd, section_t **psection)
     return NULL;
 }
 
-static const char *add_server(cmd_parms *cmd, void *dconf, int argc,
+const char *up_group_set_server(cmd_parms *cmd, void *dconf, int argc,
                               char *const argv[])
 {
     section_t *section = NULL;
@@ -322,7 +331,7 @@ static const char *add_server(cmd_parms *cmd, void *dconf, int argc,
     return error;
 }
 
-static const char *set_keepalive(cmd_parms *cmd, void *dconf,
+const char *up_group_set_keepalive(cmd_parms *cmd, void *dconf,
                                  const char *number, const char *local)
 {
     section_t *section = NULL;
@@ -337,11 +346,11 @@ static const char *set_keepalive(cmd_parms *cmd, void *dconf,
                         local);
     }
     section->group->keepalive_local = local != NULL;
-    error = up_units_number(number, 0, &section->group->keepalive);
+    error = parse_count(number, 0, &section->group->keepalive);
     return error != NULL ? complain(cmd, error, number) : NULL;
 }
 
-static const char *set_keepalive_requests(cmd_parms *cmd, void *dconf,
+const char *up_group_set_requests(cmd_parms *cmd, void *dconf,
                                           const char *number)
 {
     section_t *section = NULL;
@@ -351,12 +360,12 @@ static const char *set_keepalive_requests(cmd_parms *cmd, void *dconf,
     if (error != NULL) {
         return error;
     }
-    error = up_units_number(number, 1, &section->group->keepalive_requests);
+    error = parse_count(number, 1, &section->group->keepalive_requests);
     return error != NULL ? complain(cmd, error, number) : NULL;
 }
 
 /* cmd_data is the offset of the field. */
-static const char *set_keepalive_span(cmd_parms *cmd, void *dconf,
+const char *up_group_set_span(cmd_parms *cmd, void *dconf,
                                       const char *time)
 {
     section_t *section = NULL;
@@ -427,16 +436,17 @@ static const char *parse_name(cmd_parms *cmd, const char *args,
 /* Other directives would silently be taken as the main server's. */
 static const char *check_content(cmd_parms *cmd)
 {
+    static const command_rec known[] = {UP_GROUP_CONTENT {.name = NULL}};
     const ap_directive_t *at;
-    const command_rec *known;
+    const command_rec *row;
 
     for (at = cmd->directive->first_child; at != NULL; at = at->next) {
-        for (known = up_group_commands; known->name != NULL; known++) {
-            if (strcasecmp(at->directive, known->name) == 0) {
+        for (row = known; row->name != NULL; row++) {
+            if (strcasecmp(at->directive, row->name) == 0) {
                 break;
             }
         }
-        if (known->name == NULL || known->name[0] == '<') {
+        if (row->name == NULL) {
             cmd->err_directive = at;
             return apr_psprintf(cmd->pool, "%s does not belong inside "
                                 "<Upstream>: write it outside",
@@ -465,7 +475,7 @@ static const char *check_servers(cmd_parms *cmd, const up_group_t *group)
     return NULL;
 }
 
-static const char *read_section(cmd_parms *cmd, void *dconf, const char *args)
+const char *up_group_read(cmd_parms *cmd, void *dconf, const char *args)
 {
     section_t section;
     const char *name = NULL, *error = check_place(cmd);
@@ -487,25 +497,6 @@ static const char *read_section(cmd_parms *cmd, void *dconf, const char *args)
     cmd->directive->data = NULL;
     return error != NULL ? error : check_servers(cmd, section.group);
 }
-
-#define SPAN_OF(field) ((void *)offsetof(up_group_t, field))
-
-const command_rec up_group_commands[] = {
-    AP_INIT_RAW_ARGS("<Upstream", read_section, NULL, RSRC_CONF,
-                     "a name, as in <Upstream backend>"),
-    AP_INIT_TAKE_ARGV("UpstreamServer", add_server, NULL, RSRC_CONF,
-                      "an address and parameters"),
-    AP_INIT_TAKE12("UpstreamKeepalive", set_keepalive, NULL, RSRC_CONF,
-                   "a number of idle connections and, if need be, local"),
-    AP_INIT_TAKE1("UpstreamKeepaliveRequests", set_keepalive_requests, NULL,
-                  RSRC_CONF, "a number such as 1000"),
-    AP_INIT_TAKE1("UpstreamKeepaliveTime", set_keepalive_span,
-                  SPAN_OF(keepalive_time), RSRC_CONF, "a time such as 1h"),
-    AP_INIT_TAKE1("UpstreamKeepaliveTimeout", set_keepalive_span,
-                  SPAN_OF(keepalive_timeout), RSRC_CONF,
-                  "a time such as 60s"),
-    {.name = NULL}
-};
 
 /* --- names --------------------------------------------------------------- */
 
@@ -555,7 +546,7 @@ int up_group_post_config(apr_pool_t *pconf, server_rec *s)
     if (ap_state_query(AP_SQ_MAIN_STATE) == AP_SQ_MS_CREATE_PRE_CONFIG) {
         return OK;
     }
-    for (i = 0; i < groups->nelts; i++) {
+    for (i = 0; groups != NULL && i < groups->nelts; i++) {
         up_group_t *group = APR_ARRAY_IDX(groups, i, up_group_t *);
 
         for (j = 0; j < group->servers->nelts; j++) {

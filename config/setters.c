@@ -97,7 +97,11 @@ const char *up_setters_parse_size(const up_row_t *row, const char *text,
 const char *up_setters_parse_num(const up_row_t *row, const char *text,
                                  void *field)
 {
-    return up_units_number(text, (int)row->least, field);
+    if (up_units_number(text, (int)row->least, field) == NULL) {
+        return NULL;
+    }
+    return row->least > 0 ? "wants a whole number from 1 up"
+                          : "wants a whole number, 0 or more";
 }
 
 const char *up_setters_parse_version(const up_row_t *row, const char *text,
@@ -279,6 +283,9 @@ const char *up_setters_failures(cmd_parms *cmd, void *dconf, const char *word)
                      row_of(cmd)->name, up_section_where(cmd), word);
     }
     *pmask |= bit;
+    if ((*pmask & UP_FAIL_OFF) != 0) {
+        *pmask = UP_FAIL_OFF;
+    }
     return NULL;
 }
 
