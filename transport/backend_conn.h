@@ -20,16 +20,17 @@
 
 struct up_conn_t {
     apr_pool_t *pool;    /* its own, given by the maker */
-    apr_socket_t *sock;  /* NULL: not open */
+    apr_socket_t *sock;  /* NULL: not open. For polling; fd is what is used */
     int fd;              /* of sock, -1: not open */
+    apr_socket_t *made;  /* what sock is when open: made once an object */
     apr_int16_t want;    /* APR_POLLIN or APR_POLLOUT after APR_EAGAIN */
     apr_time_t born;     /* connected since */
     apr_time_t idle_since;
     apr_time_t idle_until; /* not to be used from then on, 0: no limit */
-    unsigned int requests; /* sent over it so far, the present one too */
+    unsigned int requests; /* sent over it so far, the present one too:
+                              counted by up_pool_take */
     int reused;            /* came from the pool */
-    const void *location;  /* for `keepalive N local` */
-    up_pool_t *home;
+    struct up_slot_t *slot; /* backend_pool's record of it */
     apr_interval_time_t idle_hint; /* backend's Keep-Alive: timeout, less 1 s;
                                       0: none said */
 };
@@ -48,10 +49,14 @@ typedef struct up_dial_t {
 up_conn_t *up_conn_make(apr_pool_t *p);
 
 /**
- * Opens the socket and starts connecting; sets TCP_NODELAY.
+ * Opens the socket and starts connecting; sets TCP_NODELAY. A local address
+ * that cannot be read is logged and left out, as nginx does; the local
+ * address of a unix socket is left out silently. A socket option that cannot
+ * be set is left unset.
  * @return APR_SUCCESS connected; APR_EAGAIN under way (want APR_POLLOUT,
- *         then up_conn_connected); APR_EGENERAL with *plocal = 1: socket() or
- *         bind() failed here, answer 500, no other try; else the failure
+ *         then up_conn_connected); else the failure. With *plocal = 1 it is
+ *         one of socket() or bind() here, logged already: answer 500, no
+ *         other try
  */
 apr_status_t up_conn_connect(up_conn_t *conn, const up_dial_t *dial,
                              int *plocal);
@@ -59,12 +64,16 @@ apr_status_t up_conn_connect(up_conn_t *conn, const up_dial_t *dial,
 /** The end of a connect that was under way: as up_conn_connect. */
 apr_status_t up_conn_connected(up_conn_t *conn);
 
-/** writev: APR_SUCCESS with *psent > 0, APR_EAGAIN, or the failure. */
+/**
+ * writev: APR_SUCCESS with *psent > 0 (unless there was nothing to send),
+ * APR_EAGAIN, or the failure.
+ */
 apr_status_t up_conn_send(up_conn_t *conn, const struct iovec *vec, int nvec,
                           apr_size_t *psent);
 
 /**
- * The same from a file, without copying.
+ * The same from a file, without copying. APR_EOF: the file ends before
+ * `offset`. The file's own position does not count and is not moved.
  * @param len at most this many bytes
  */
 apr_status_t up_conn_sendfile(up_conn_t *conn, apr_file_t *file,
@@ -85,5 +94,11 @@ int up_conn_alive(const up_conn_t *conn);
 
 /** Closes the socket, if open. The object can connect again. */
 void up_conn_close(up_conn_t *conn);
+
+/**
+ * The same without the system call, for who holds a lock.
+ * @return what the caller has to close(), -1: was not open
+ */
+int up_conn_disown(up_conn_t *conn);
 
 #endif

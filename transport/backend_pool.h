@@ -38,7 +38,9 @@ apr_status_t up_pool_child_init(apr_pool_t *p, server_rec *s);
 /**
  * A connection for this peer: the most recently used idle one that is alive
  * and young enough (conn->reused = 1), else an unconnected one.
- * @param fresh 1: never an idle one (the retry after a stale connection)
+ * Counts the request in conn->requests.
+ * @param fresh 1: never an idle one (the retry after a stale connection); one
+ *        that is idle, and probably as stale, is closed to make place
  * @return APR_SUCCESS, or APR_ENOMEM
  */
 apr_status_t up_pool_take(up_peer_t *peer, const up_poolkey_t *key, int fresh,
@@ -54,7 +56,10 @@ void up_pool_give(up_conn_t *conn);
 /** Closes a connection and gives its object back. */
 void up_pool_drop(up_conn_t *conn);
 
-/** Graceful stop: from now on every given connection is closed. */
+/**
+ * Graceful stop: idle connections are closed at once, and from now on every
+ * given one.
+ */
 void up_pool_stopping(void);
 
 /** Idle connections of a group in this child. */

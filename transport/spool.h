@@ -3,8 +3,9 @@
 /**
  * A temporary file without a name: bytes that do not fit into memory.
  *
- * Mode 0600, unlinked as soon as it is open, closed with its pool. One
- * thread. Written from the front to the end, never rewound.
+ * Mode 0600, unlinked as soon as it is open, closed with its pool: buckets
+ * over it must not outlive that. One thread. Written from the front to the
+ * end, never rewound.
  */
 
 #ifndef UP_SPOOL_H
@@ -15,7 +16,7 @@
 #include "mod_upstream_proxy.h"
 
 struct up_spool_t {
-    apr_file_t *file;
+    apr_file_t *file;  /* never in a bucket: see up_spool_insert */
     apr_off_t written; /* bytes so far */
 };
 
@@ -33,7 +34,11 @@ apr_status_t up_spool_open(apr_pool_t *p, const char *dir, const int levels[3],
 apr_status_t up_spool_write(up_spool_t *spool, const char *buf,
                             apr_size_t len);
 
-/** A FILE bucket over `len` bytes from `offset`; several when it is huge. */
+/**
+ * A FILE bucket over `len` bytes from `offset`; several when it is huge. It
+ * holds a file handle of its own (made in p): a filter that sets it aside
+ * leaves the spool and all other buckets as they are.
+ */
 void up_spool_insert(up_spool_t *spool, apr_bucket_brigade *bb,
                      apr_off_t offset, apr_off_t len, apr_pool_t *p);
 

@@ -1,0 +1,357 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/*
+ * Rooms, shelves and slots. A connection lives in a pool with an allocator of
+ * its own, a child of its shelf's pool, so its owner needs no lock. Emptied
+ * pools are used again: making one costs a mapping and its page faults.
+ */
+
+#include "transport/backend_shelf.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "apr_hash.h"
+#include "apr_strings.h"
+
+/** A pool with an allocator of its own. */
+static apr_status_t make_pool(apr_pool_t **pp, apr_pool_t *parent)
+{
+    apr_allocator_t *allocator;
+    apr_status_t rv;
+
+    rv = apr_allocator_create(&allocator);
+    if (rv != APR_SUCCESS) {
+        return rv;
+    }
+    rv = apr_pool_create_ex(pp, parent, NULL, allocator);
+    if (rv != APR_SUCCESS) {
+        apr_allocator_destroy(allocator);
+        return rv;
+    }
+    apr_allocator_owner_set(allocator, *pp);
+    return APR_SUCCESS;
+}
+
+/** Puts a connection object into an empty pool. */
+static up_slot_t *furnish(up_shelf_t *shelf, apr_pool_t *p)
+{
+    up_slot_t *slot = apr_pcalloc(p, sizeof(*slot));
+
+    slot->shelf = shelf;
+    slot->conn = up_conn_make(p);
+    slot->conn->slot = slot;
+    return slot;
+}
+
+up_slot_t *up_shelf_renew(up_slot_t *slot)
+{
+    apr_pool_t *p = slot->conn->pool;
+    up_shelf_t *shelf = slot->shelf;
+
+    apr_pool_clear(p);
+    return furnish(shelf, p);
+}
+
+/** The reslist's constructor; its lock is held. */
+static apr_status_t construct(void **presource, void *params, apr_pool_t *p)
+{
+    up_shelf_t *shelf = params;
+    apr_pool_t *own = NULL;
+    apr_status_t rv = APR_SUCCESS;
+
+    if (shelf->nspares) {
+        own = shelf->spares[--shelf->nspares];
+    }
+    else {
+        rv = make_pool(&own, p);
+    }
+    if (rv == APR_SUCCESS) {
+        *presource = furnish(shelf, own);
+    }
+    return rv;
+}
+
+/** The reslist's destructor; its lock is held. */
+static apr_status_t destruct(void *resource, void *params, apr_pool_t *p)
+{
+    up_slot_t *slot = resource;
+    up_shelf_t *shelf = params;
+    apr_pool_t *own;
+
+    (void)p;
+    if (!slot) { /* from settle_shelf */
+        return APR_SUCCESS;
+    }
+    up_room_leave(slot);
+    own = slot->conn->pool;
+    if (shelf->nspares < UP_SHELF_SPARES) {
+        apr_pool_clear(own);
+        shelf->spares[shelf->nspares++] = own;
+    }
+    else {
+        apr_pool_destroy(own);
+    }
+    return APR_SUCCESS;
+}
+
+/* --- rooms --------------------------------------------------------------- */
+
+void up_room_leave_locked(up_slot_t *slot)
+{
+    APR_RING_REMOVE(slot, link);
+    slot->idle = 0;
+    slot->shelf->idle--;
+    slot->shelf->home->room->count--;
+}
+
+int up_room_leave(up_slot_t *slot)
+{
+    up_room_t *room = slot->shelf->home->room;
+    int idle;
+
+    apr_thread_mutex_lock(room->lock);
+    idle = slot->idle;
+    if (idle) {
+        up_room_leave_locked(slot);
+    }
+    apr_thread_mutex_unlock(room->lock);
+    return idle;
+}
+
+int up_room_enter(up_room_t *room, up_slot_t *slot)
+{
+    up_slot_t *last;
+    int fd = -1;
+
+    apr_thread_mutex_lock(room->lock);
+    APR_RING_INSERT_HEAD(&room->ring, slot, up_slot_t, link);
+    slot->idle = 1;
+    slot->shelf->idle++;
+    if (++room->count > room->group->keepalive) {
+        last = APR_RING_LAST(&room->ring);
+        up_room_leave_locked(last);
+        fd = up_conn_disown(last->conn);
+    }
+    apr_thread_mutex_unlock(room->lock);
+    return fd;
+}
+
+/* --- shelves ------------------------------------------------------------- */
+
+/** The pool's lock is held, or nobody else knows the pool yet. */
+static apr_status_t make_shelf(up_pool_t *pool, up_shelf_t **pshelf)
+{
+    int keep = pool->room->group->keepalive;
+    up_shelf_t *shelf;
+    apr_pool_t *p;
+    apr_status_t rv;
+
+    rv = make_pool(&p, pool->pool);
+    if (rv != APR_SUCCESS) {
+        return rv;
+    }
+    shelf = apr_pcalloc(p, sizeof(*shelf));
+    shelf->pool = p;
+    shelf->home = pool;
+    /* the soft maximum only bounds the emptied slots, hence the slack */
+    rv = apr_reslist_create(&shelf->list, 0,
+                            keep > INT_MAX / 4 ? INT_MAX : 2 * keep + 16,
+                            INT_MAX, 0, construct, destruct, shelf, p);
+    if (rv != APR_SUCCESS) {
+        apr_pool_destroy(p);
+        return rv;
+    }
+    /* before the pools of the connections, which are children of p */
+    apr_reslist_cleanup_order_set(shelf->list, APR_RESLIST_CLEANUP_FIRST);
+    *pshelf = shelf;
+    return APR_SUCCESS;
+}
+
+static int same_key(const up_shelf_t *shelf, const char *bind,
+                    const void *location)
+{
+    if (shelf->location != location || !shelf->bind != !bind) {
+        return 0;
+    }
+    return !bind || strcmp(shelf->bind, bind) == 0;
+}
+
+static unsigned int hash_of(const char *bind, const void *location)
+{
+    apr_ssize_t len = APR_HASH_KEY_STRING;
+    unsigned int hash = (unsigned int)((apr_uintptr_t)location >> 4);
+
+    if (bind) {
+        hash += apr_hashfunc_default(bind, &len);
+    }
+    return hash % UP_SHELF_BUCKETS;
+}
+
+up_shelf_t *up_shelf_find(up_pool_t *pool, const up_poolkey_t *key)
+{
+    const char *bind = key->bind && *key->bind ? key->bind : NULL;
+    up_shelf_t **bucket;
+    up_shelf_t *shelf;
+
+    if (!bind && !key->location) {
+        return pool->plain;
+    }
+    bucket = &pool->keyed[hash_of(bind, key->location)];
+    apr_thread_mutex_lock(pool->lock);
+    shelf = *bucket;
+    while (shelf && !same_key(shelf, bind, key->location)) {
+        shelf = shelf->next;
+    }
+    if (!shelf && make_shelf(pool, &shelf) == APR_SUCCESS) {
+        shelf->bind = bind ? apr_pstrdup(shelf->pool, bind) : NULL;
+        shelf->location = key->location;
+        shelf->next = *bucket;
+        *bucket = shelf;
+    }
+    if (shelf) {
+        shelf->users++;
+    }
+    apr_thread_mutex_unlock(pool->lock);
+    return shelf;
+}
+
+void up_shelf_leave(up_shelf_t *shelf)
+{
+    up_pool_t *pool = shelf->home;
+
+    if (shelf != pool->plain) {
+        apr_thread_mutex_lock(pool->lock);
+        shelf->users--;
+        apr_thread_mutex_unlock(pool->lock);
+    }
+}
+
+/** Pool's lock held: no new user can come. */
+static int abandoned_locked(const up_shelf_t *shelf)
+{
+    up_room_t *room = shelf->home->room;
+    int idle;
+
+    if (shelf->users) {
+        return 0;
+    }
+    apr_thread_mutex_lock(room->lock);
+    idle = shelf->idle;
+    apr_thread_mutex_unlock(room->lock);
+    return idle == 0;
+}
+
+void up_shelf_clear_out(up_pool_t *pool)
+{
+    up_shelf_t **where;
+    up_shelf_t *shelf;
+    int i;
+
+    apr_thread_mutex_lock(pool->lock);
+    for (i = 0; i < UP_SHELF_BUCKETS; i++) {
+        where = &pool->keyed[i];
+        while ((shelf = *where)) {
+            if (abandoned_locked(shelf)) {
+                *where = shelf->next;
+                apr_pool_destroy(shelf->pool);
+            }
+            else {
+                where = &shelf->next;
+            }
+        }
+    }
+    apr_thread_mutex_unlock(pool->lock);
+}
+
+static void settle_shelf(up_shelf_t *shelf)
+{
+    while (apr_reslist_acquired_count(shelf->list) > 0) {
+        apr_reslist_invalidate(shelf->list, NULL);
+    }
+}
+
+void up_shelf_settle(up_pool_t *pool)
+{
+    up_shelf_t *shelf;
+    int i;
+
+    settle_shelf(pool->plain);
+    for (i = 0; i < UP_SHELF_BUCKETS; i++) {
+        for (shelf = pool->keyed[i]; shelf; shelf = shelf->next) {
+            settle_shelf(shelf);
+        }
+    }
+}
+
+/* --- at the start -------------------------------------------------------- */
+
+static apr_status_t make_peer_pool(apr_pool_t *parent, up_room_t *room,
+                                   up_pool_t **ppool)
+{
+    up_pool_t *pool;
+    apr_pool_t *p;
+    apr_status_t rv;
+
+    rv = make_pool(&p, parent);
+    if (rv != APR_SUCCESS) {
+        return rv;
+    }
+    pool = apr_pcalloc(p, sizeof(*pool));
+    pool->pool = p;
+    pool->room = room;
+    rv = apr_thread_mutex_create(&pool->lock, APR_THREAD_MUTEX_DEFAULT, p);
+    if (rv == APR_SUCCESS) {
+        rv = make_shelf(pool, &pool->plain);
+    }
+    *ppool = pool;
+    return rv;
+}
+
+static apr_status_t make_pools(apr_pool_t *p, up_room_t *room,
+                               up_peerlist_t *list)
+{
+    apr_status_t rv = APR_SUCCESS;
+    int i;
+
+    for (i = 0; i < list->count && rv == APR_SUCCESS; i++) {
+        rv = make_peer_pool(p, room, &list->peers[i].pool);
+    }
+    return rv;
+}
+
+apr_status_t up_room_make(apr_pool_t *p, const up_group_t *group,
+                          up_room_t **proom)
+{
+    up_room_t *room = apr_pcalloc(p, sizeof(*room));
+    apr_status_t rv;
+
+    room->group = group;
+    APR_RING_INIT(&room->ring, up_slot_t, link);
+    rv = apr_thread_mutex_create(&room->lock, APR_THREAD_MUTEX_DEFAULT, p);
+    if (rv == APR_SUCCESS) {
+        rv = make_pools(p, room, &group->peers->primary);
+    }
+    if (rv == APR_SUCCESS) {
+        rv = make_pools(p, room, &group->peers->backup);
+    }
+    *proom = room;
+    return rv;
+}
+
+void up_room_each_pool(const up_room_t *rooms,
+                       void (*visit)(up_pool_t *pool))
+{
+    const up_peers_t *peers;
+    int i;
+
+    for (; rooms; rooms = rooms->next) {
+        peers = rooms->group->peers;
+        for (i = 0; i < peers->primary.count; i++) {
+            visit(peers->primary.peers[i].pool);
+        }
+        for (i = 0; i < peers->backup.count; i++) {
+            visit(peers->backup.peers[i].pool);
+        }
+    }
+}
