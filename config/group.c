@@ -304,7 +304,7 @@ static const char *find_section_once(cmd_parms *cmd, section_t **psection)
     return NULL;
 }
 
-const char *up_group_set_server(cmd_parms *cmd, void *dconf, int argc,
+static const char *add_server(cmd_parms *cmd, void *dconf, int argc,
                               char *const argv[])
 {
     section_t *section = NULL;
@@ -331,7 +331,7 @@ const char *up_group_set_server(cmd_parms *cmd, void *dconf, int argc,
     return error;
 }
 
-const char *up_group_set_keepalive(cmd_parms *cmd, void *dconf,
+static const char *set_keepalive(cmd_parms *cmd, void *dconf,
                                  const char *number, const char *local)
 {
     section_t *section = NULL;
@@ -350,7 +350,7 @@ const char *up_group_set_keepalive(cmd_parms *cmd, void *dconf,
     return error != NULL ? complain(cmd, error, number) : NULL;
 }
 
-const char *up_group_set_requests(cmd_parms *cmd, void *dconf,
+static const char *set_keepalive_requests(cmd_parms *cmd, void *dconf,
                                           const char *number)
 {
     section_t *section = NULL;
@@ -365,7 +365,7 @@ const char *up_group_set_requests(cmd_parms *cmd, void *dconf,
 }
 
 /* cmd_data is the offset of the field. */
-const char *up_group_set_span(cmd_parms *cmd, void *dconf,
+static const char *set_keepalive_span(cmd_parms *cmd, void *dconf,
                                       const char *time)
 {
     section_t *section = NULL;
@@ -436,12 +436,11 @@ static const char *parse_name(cmd_parms *cmd, const char *args,
 /* Other directives would silently be taken as the main server's. */
 static const char *check_content(cmd_parms *cmd)
 {
-    static const command_rec known[] = {UP_GROUP_CONTENT {.name = NULL}};
     const ap_directive_t *at;
     const command_rec *row;
 
     for (at = cmd->directive->first_child; at != NULL; at = at->next) {
-        for (row = known; row->name != NULL; row++) {
+        for (row = up_group_commands + 1; row->name != NULL; row++) {
             if (strcasecmp(at->directive, row->name) == 0) {
                 break;
             }
@@ -475,7 +474,7 @@ static const char *check_servers(cmd_parms *cmd, const up_group_t *group)
     return NULL;
 }
 
-const char *up_group_read(cmd_parms *cmd, void *dconf, const char *args)
+static const char *read_section(cmd_parms *cmd, void *dconf, const char *args)
 {
     section_t section;
     const char *name = NULL, *error = check_place(cmd);
@@ -497,6 +496,29 @@ const char *up_group_read(cmd_parms *cmd, void *dconf, const char *args)
     cmd->directive->data = NULL;
     return error != NULL ? error : check_servers(cmd, section.group);
 }
+
+/* httpd lets them stand everywhere but in .htaccess, so that the setters can
+ * say where they belong. */
+#define WHERE (RSRC_CONF | ACCESS_CONF)
+
+#define SPAN_OF(field) ((void *)offsetof(up_group_t, field))
+
+/* The section itself comes first, check_content relies on it. */
+const command_rec up_group_commands[] = {
+    AP_INIT_RAW_ARGS("<Upstream", read_section, NULL, WHERE,
+                     "a name, as in <Upstream backend>"),
+    AP_INIT_TAKE_ARGV("UpstreamServer", add_server, NULL, WHERE,
+                      "an address and parameters"),
+    AP_INIT_TAKE12("UpstreamKeepalive", set_keepalive, NULL, WHERE,
+                   "a number of idle connections and, if need be, local"),
+    AP_INIT_TAKE1("UpstreamKeepaliveRequests", set_keepalive_requests, NULL,
+                  WHERE, "a number such as 1000"),
+    AP_INIT_TAKE1("UpstreamKeepaliveTime", set_keepalive_span,
+                  SPAN_OF(keepalive_time), WHERE, "a time such as 1h"),
+    AP_INIT_TAKE1("UpstreamKeepaliveTimeout", set_keepalive_span,
+                  SPAN_OF(keepalive_timeout), WHERE, "a time such as 60s"),
+    {.name = NULL}
+};
 
 /* --- names --------------------------------------------------------------- */
 

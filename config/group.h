@@ -11,8 +11,6 @@
 #ifndef UP_GROUP_H
 #define UP_GROUP_H
 
-#include <stddef.h>
-
 #include "apr_network_io.h"
 #include "apr_tables.h"
 #include "httpd.h"
@@ -72,41 +70,7 @@ void up_group_reset(apr_pool_t *pconf);
  */
 int up_group_post_config(apr_pool_t *pconf, server_rec *s);
 
-/*
- * <Upstream>, what stands inside it, and the setters. A module record has one
- * table, up_settings_commands, which holds these rows too.
- */
-const char *up_group_read(cmd_parms *cmd, void *dconf, const char *args);
-const char *up_group_set_server(cmd_parms *cmd, void *dconf, int argc,
-                                char *const argv[]);
-const char *up_group_set_keepalive(cmd_parms *cmd, void *dconf,
-                                   const char *number, const char *local);
-const char *up_group_set_requests(cmd_parms *cmd, void *dconf,
-                                  const char *number);
-const char *up_group_set_span(cmd_parms *cmd, void *dconf, const char *time);
-
-/* Allowed by httpd everywhere but in .htaccess, so that the setters can say
- * where they belong. */
-#define UP_GROUP_WHERE (RSRC_CONF | ACCESS_CONF)
-
-#define UP_GROUP_CONTENT                                                      \
-    AP_INIT_TAKE_ARGV("UpstreamServer", up_group_set_server, NULL,            \
-                      UP_GROUP_WHERE, "an address and parameters"),           \
-    AP_INIT_TAKE12("UpstreamKeepalive", up_group_set_keepalive, NULL,         \
-                   UP_GROUP_WHERE,                                            \
-                   "a number of idle connections and, if need be, local"),    \
-    AP_INIT_TAKE1("UpstreamKeepaliveRequests", up_group_set_requests, NULL,   \
-                  UP_GROUP_WHERE, "a number such as 1000"),                   \
-    AP_INIT_TAKE1("UpstreamKeepaliveTime", up_group_set_span,                 \
-                  (void *)offsetof(up_group_t, keepalive_time),               \
-                  UP_GROUP_WHERE, "a time such as 1h"),                       \
-    AP_INIT_TAKE1("UpstreamKeepaliveTimeout", up_group_set_span,              \
-                  (void *)offsetof(up_group_t, keepalive_timeout),            \
-                  UP_GROUP_WHERE, "a time such as 60s"),
-
-#define UP_GROUP_COMMANDS                                                     \
-    AP_INIT_RAW_ARGS("<Upstream", up_group_read, NULL, UP_GROUP_WHERE,        \
-                     "a name, as in <Upstream backend>"),                     \
-    UP_GROUP_CONTENT
+/** <Upstream> and what stands inside it, for the module record. */
+extern const command_rec up_group_commands[];
 
 #endif

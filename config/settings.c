@@ -12,7 +12,6 @@
 
 #include "apr_strings.h"
 #include "config/derived.h"
-#include "config/group.h"
 #include "config/log.h"
 #include "config/pass.h"
 #include "config/setters.h"
@@ -168,7 +167,6 @@ const command_rec up_settings_commands[] = {
     AP_INIT_TAKE12("UpstreamPass", up_pass_set, NULL, WHERE,
                    "an http:// URL or off, behind a path when it does not "
                    "stand inside <Location>"),
-    UP_GROUP_COMMANDS
     {.name = NULL}
 };
 

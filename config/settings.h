@@ -100,7 +100,7 @@ const up_settings_t *up_settings_of(const request_rec *r);
 void *up_settings_create(apr_pool_t *p, char *path);
 void *up_settings_merge(apr_pool_t *p, void *base, void *add);
 
-/** All directives, those of <Upstream> too, for the module record. */
+/** All location-level directives, for the module record. */
 extern const command_rec up_settings_commands[];
 
 #endif
