@@ -28,7 +28,7 @@ struct up_conn_t {
     apr_time_t idle_since;
     apr_time_t idle_until; /* not to be used from then on, 0: no limit */
     unsigned int requests; /* sent over it so far, the present one too:
-                              counted by up_pool_take */
+                              counted by who sends them */
     int reused;            /* came from the pool */
     struct up_slot_t *slot; /* backend_pool's record of it */
     apr_interval_time_t idle_hint; /* backend's Keep-Alive: timeout, less 1 s;

@@ -50,7 +50,7 @@ static apr_status_t find_slot(up_shelf_t *shelf, int fresh,
             return rv;
         }
         slot = found;
-        if (slot->conn->requests == 0) { /* just made */
+        if (!slot->used) { /* just made */
             break;
         }
         open = up_room_leave(slot);
@@ -84,7 +84,7 @@ apr_status_t up_pool_take(up_peer_t *peer, const up_poolkey_t *key, int fresh,
         up_shelf_leave(shelf);
         return APR_ENOMEM;
     }
-    slot->conn->requests++;
+    slot->used = 1;
     *pconn = slot->conn;
     return APR_SUCCESS;
 }

@@ -38,7 +38,6 @@ apr_status_t up_pool_child_init(apr_pool_t *p, server_rec *s);
 /**
  * A connection for this peer: the most recently used idle one that is alive
  * and young enough (conn->reused = 1), else an unconnected one.
- * Counts the request in conn->requests.
  * @param fresh 1: never an idle one (the retry after a stale connection); one
  *        that is idle, and probably as stale, is closed to make place
  * @return APR_SUCCESS, or APR_ENOMEM

@@ -39,6 +39,7 @@ typedef struct up_room_t up_room_t;
 struct up_slot_t {
     up_conn_t *conn;
     up_shelf_t *shelf;
+    int used;                       /* was taken at least once */
     APR_RING_ENTRY(up_slot_t) link; /* in the room's ring, while idle */
     int idle;                       /* in the ring; room's lock */
     apr_uint32_t seen;              /* the last sweep that looked at it */
