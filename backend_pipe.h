@@ -1,0 +1,59 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/**
+ * Moves a response body: backend -> memory -> temporary file -> client.
+ *
+ * Buffered (nginx's event pipe, spec-nginx 4.2 to 4.4): reads as fast as the
+ * backend sends into up to UpstreamBuffers buffers, passes full ones on, and
+ * when the client is slower, writes them to an unlinked file. Unbuffered
+ * (4.1): one buffer, passed on with a FLUSH as it is read.
+ *
+ * Three numbers tell its state: bytes in memory, bytes in the file, bytes the
+ * client has been passed but not taken. Order never changes: what is in the
+ * file is older than what is in memory.
+ *
+ * In the request's pool, one thread. Never blocks.
+ */
+
+#ifndef BACKEND_PIPE_H
+#define BACKEND_PIPE_H
+
+#include "config/settings.h"
+#include "exchange/wire.h"
+#include "mod_upstream_proxy.h"
+#include "transport/client.h"
+#include "transport/want.h"
+
+/** How the backend's side of a body has ended. */
+typedef enum up_pipe_end_e {
+    UP_PIPE_OPEN,     /* it has not */
+    UP_PIPE_COMPLETE,
+    UP_PIPE_CUT,      /* closed, reset or silent too early, or bad framing */
+    UP_PIPE_CLIENT,   /* the client cannot be written to any more */
+    UP_PIPE_FILE      /* the temporary file failed */
+} up_pipe_end_e;
+
+/** @param buffering 1 buffered, 0 unbuffered */
+up_pipe_t *up_pipe_make(request_rec *r, const up_settings_t *settings,
+                        up_leg_t *leg, up_client_t *client, int buffering);
+
+/**
+ * Moves what can be moved.
+ * @param want what to wait for, set when APR_EAGAIN is returned
+ * @return APR_SUCCESS everything, the end included, has been passed to the
+ *         client's filters; APR_EAGAIN; or, with up_pipe_end telling which,
+ *         the failure: a cut response has then been passed on as far as it
+ *         came
+ */
+apr_status_t up_pipe_step(up_pipe_t *pipe, up_want_t *want);
+
+/** want.until has passed: APR_EAGAIN go on, else as up_pipe_step. */
+apr_status_t up_pipe_expire(up_pipe_t *pipe, apr_time_t now);
+
+/** How the backend's side stands. Once not OPEN, the leg is not read. */
+up_pipe_end_e up_pipe_end(const up_pipe_t *pipe);
+
+/** Why, for the log; NULL when there is nothing to say. */
+const char *up_pipe_error(const up_pipe_t *pipe);
+
+#endif

@@ -1,0 +1,85 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/* Step, wait, step; see drive_sync.h. */
+
+
+#include "drivers/drive_sync.h"
+
+#include <errno.h>
+#include <poll.h>
+
+/* How often a stream without a socket is asked whether it is still wanted. */
+#define LOOK_MS 100
+
+#define HANGUP (POLLERR | POLLHUP | POLLNVAL)
+
+static short poll_events(apr_int16_t want)
+{
+    return (short)((want & APR_POLLIN ? POLLIN : 0)
+                   | (want & APR_POLLOUT ? POLLOUT : 0));
+}
+
+/* Milliseconds until `when`, rounded up; -1: for ever. */
+static int millis_until(apr_time_t when)
+{
+    apr_interval_time_t left;
+
+    if (!when) {
+        return -1;
+    }
+    left = when - apr_time_now();
+    if (left <= 0) {
+        return 0;
+    }
+    left = (left + 999) / 1000;
+    return left > 3600000 ? 3600000 : (int)left;
+}
+
+static int is_due(const up_want_t *want)
+{
+    return want->until && apr_time_now() >= want->until;
+}
+
+static void wait_for_events(up_request_t *ur, conn_rec *c)
+{
+    const up_want_t *want = up_request_want(ur);
+    struct pollfd fds[2];
+    int client_fd = up_request_client_fd(ur);
+    int timeout = millis_until(want->until);
+    int n;
+
+    fds[0].fd = want->backend ? up_request_backend_fd(ur) : -1;
+    fds[0].events = poll_events(want->backend);
+    fds[0].revents = 0;
+    fds[1].fd = client_fd;
+    fds[1].events = poll_events(want->client);
+    fds[1].revents = 0;
+    if (up_request_watches_client(ur)) {
+        fds[1].events |= POLLRDHUP;
+    }
+    if (client_fd < 0 && (timeout < 0 || timeout > LOOK_MS)) {
+        timeout = LOOK_MS;
+    }
+    n = poll(fds, 2, timeout);
+    if (n > 0 && (fds[1].revents & (POLLRDHUP | HANGUP))) {
+        up_request_client_end(ur, (fds[1].revents & HANGUP) != 0);
+    }
+    else if (client_fd < 0 && c->aborted) {
+        up_request_client_end(ur, 1);
+    }
+    else if (n <= 0 && is_due(want)) {
+        up_request_expire(ur);
+    }
+}
+
+int up_drive_sync(up_request_t *ur, conn_rec *c)
+{
+    up_verdict_e verdict;
+
+    while ((verdict = up_request_step(ur)) != UP_DONE) {
+        if (verdict == UP_WAIT) {
+            wait_for_events(ur, c);
+        }
+    }
+    return up_request_result(ur);
+}

@@ -1,0 +1,16 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/**
+ * The driver that waits in the calling thread: for MPMs and connections that
+ * cannot do better. Never wrong, one thread an exchange.
+ */
+
+#ifndef UP_DRIVE_SYNC_H
+#define UP_DRIVE_SYNC_H
+
+#include "upstream_request.h"
+
+/** Runs the exchange to its end; returns the handler's result. */
+int up_drive_sync(up_request_t *ur, conn_rec *c);
+
+#endif

@@ -1,0 +1,357 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/* The downstream side of an exchange; see client.h. */
+
+#include "transport/client.h"
+
+#include <sys/socket.h>
+
+#include "apr_portable.h"
+#include "config/log.h"
+#include "http_connection.h"
+#include "http_core.h"
+#include "http_protocol.h"
+#include "http_ssl.h"
+#include "util_filter.h"
+
+/* Memory handed to the core at once stays below this, whatever
+ * FlushMaxThreshold says, and below FlushMaxThreshold. */
+#define SLICE_BYTES 49152
+
+#define INTERIM "HTTP/1.1 100 Continue\r\n\r\n"
+
+/* The filter's state, one a connection. */
+struct up_clientnet_t {
+    conn_rec *c;
+    ap_filter_t *filter;
+    apr_bucket_brigade *kept; /* not yet given to the core */
+    apr_bucket_brigade *next; /* what is being given; empty in between */
+    apr_off_t kept_bytes;
+    apr_off_t given;    /* bytes of the last slice given to the core */
+    apr_size_t slice;   /* memory a slice may have */
+    apr_pool_t *aside;  /* for set-aside buckets; cleared when empty */
+    int holding;        /* an exchange is under way */
+};
+
+static ap_filter_rec_t *client_filter;
+
+/* Moves what the core takes without blocking from `kept` to `next`: files of
+ * any size, memory up to net->slice. */
+static void cut_slice(up_clientnet_t *net)
+{
+    apr_off_t memory = 0;
+    apr_off_t bytes = 0;
+
+    while (!APR_BRIGADE_EMPTY(net->kept)) {
+        apr_bucket *e = APR_BRIGADE_FIRST(net->kept);
+
+        if (e->length && !APR_BUCKET_IS_FILE(e)) {
+            if (memory >= (apr_off_t)net->slice) {
+                break;
+            }
+            if (e->length > net->slice - (apr_size_t)memory) {
+                apr_bucket_split(e, net->slice - (apr_size_t)memory);
+            }
+            memory += (apr_off_t)e->length;
+        }
+        bytes += (apr_off_t)e->length;
+        APR_BUCKET_REMOVE(e);
+        APR_BRIGADE_INSERT_TAIL(net->next, e);
+    }
+    net->kept_bytes -= bytes;
+    net->given = bytes;
+}
+
+/* What the MPM does on write completion: the core writes what it has. */
+static apr_status_t core_write(up_clientnet_t *net)
+{
+    ap_filter_t *core = net->filter->next;
+
+    return core->frec->filter_func.out_func(core, NULL);
+}
+
+/* Writes until nothing is kept or the socket is full. */
+static apr_status_t write_kept(up_clientnet_t *net)
+{
+    apr_status_t rv = APR_SUCCESS;
+
+    while (rv == APR_SUCCESS) {
+        if (net->c->data_in_output_filters) {
+            rv = core_write(net);
+            if (rv != APR_SUCCESS || net->c->data_in_output_filters) {
+                break;
+            }
+        }
+        if (APR_BRIGADE_EMPTY(net->kept)) {
+            net->given = 0;
+            break;
+        }
+        cut_slice(net);
+        rv = ap_pass_brigade(net->filter->next, net->next);
+        apr_brigade_cleanup(net->next);
+    }
+    if (rv != APR_SUCCESS) {
+        net->c->aborted = 1;
+        return rv;
+    }
+    if (APR_BRIGADE_EMPTY(net->kept)) {
+        apr_pool_clear(net->aside);
+    }
+    return APR_SUCCESS;
+}
+
+/* Takes over a brigade during an exchange: no FLUSH reaches the core. */
+static apr_status_t keep(up_clientnet_t *net, apr_bucket_brigade *bb)
+{
+    apr_bucket *e;
+    apr_bucket *next;
+    apr_status_t rv;
+
+    for (e = APR_BRIGADE_FIRST(bb); e != APR_BRIGADE_SENTINEL(bb); e = next) {
+        next = APR_BUCKET_NEXT(e);
+        if (APR_BUCKET_IS_FLUSH(e)) {
+            apr_bucket_delete(e);
+            continue;
+        }
+        rv = apr_bucket_setaside(e, net->aside);
+        if (rv != APR_SUCCESS && rv != APR_ENOTIMPL) {
+            return rv;
+        }
+        net->kept_bytes += (apr_off_t)e->length;
+    }
+    APR_BRIGADE_CONCAT(net->kept, bb);
+    return APR_SUCCESS;
+}
+
+static apr_status_t client_out(ap_filter_t *f, apr_bucket_brigade *bb)
+{
+    up_clientnet_t *net = f->ctx;
+    apr_status_t rv;
+
+    if (net->c->aborted) {
+        if (bb) {
+            apr_brigade_cleanup(bb);
+        }
+        apr_brigade_cleanup(net->kept);
+        net->kept_bytes = 0;
+        return APR_ECONNABORTED;
+    }
+    if (net->holding) {
+        rv = bb ? keep(net, bb) : APR_SUCCESS;
+        return rv == APR_SUCCESS ? write_kept(net) : rv;
+    }
+    if (!bb) {
+        return f->next->frec->filter_func.out_func(f->next, NULL);
+    }
+    if (!APR_BRIGADE_EMPTY(net->kept)) {
+        APR_BRIGADE_PREPEND(bb, net->kept);
+        net->kept_bytes = 0;
+    }
+    return ap_pass_brigade(f->next, bb);
+}
+
+void up_client_register(void)
+{
+    /* Between mod_ssl and the core. */
+    client_filter = ap_register_output_filter("UPSTREAM_CLIENT", client_out,
+                                              NULL, AP_FTYPE_NETWORK - 1);
+}
+
+static apr_size_t slice_size(conn_rec *c)
+{
+    core_server_config *conf =
+        ap_get_core_module_config(c->base_server->module_config);
+    apr_size_t most = conf->flush_max_threshold;
+
+    return most > 1 && most < SLICE_BYTES ? most - 1 : SLICE_BYTES;
+}
+
+/* The connection's filter, put in place at its first exchange. */
+static up_clientnet_t *net_of(conn_rec *c)
+{
+    up_clientnet_t *net = ap_get_module_config(c->conn_config,
+                                               &upstream_proxy_module);
+
+    if (!net) {
+        net = apr_pcalloc(c->pool, sizeof(*net));
+        net->c = c;
+        net->kept = apr_brigade_create(c->pool, c->bucket_alloc);
+        net->next = apr_brigade_create(c->pool, c->bucket_alloc);
+        net->slice = slice_size(c);
+        apr_pool_create(&net->aside, c->pool);
+        apr_pool_tag(net->aside, "upstream_client_aside");
+        net->filter = ap_add_output_filter_handle(client_filter, net, NULL,
+                                                  c);
+        ap_set_module_config(c->conn_config, &upstream_proxy_module, net);
+    }
+    return net;
+}
+
+/* Filters that neither hold nor change a body. */
+static int is_transparent(const char *name)
+{
+    static const char *const names[] = {
+        "content_length", "http_header", "http_outerror", "chunk",
+        "upstream_client", "core", "log_input_output", NULL
+    };
+    int i;
+
+    for (i = 0; names[i]; i++) {
+        if (strcasecmp(name, names[i]) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int only_transparent(request_rec *r)
+{
+    ap_filter_t *f;
+
+    for (f = r->output_filters; f; f = f->next) {
+        if (!is_transparent(f->frec->name)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* A backend's 200 is never cut into ranges here (spec-nginx 3.11). */
+static void remove_byterange(request_rec *r)
+{
+    ap_filter_t *f;
+
+    for (f = r->output_filters; f; f = f->next) {
+        if (strcasecmp(f->frec->name, "byterange") == 0) {
+            ap_remove_output_filter(f);
+            break;
+        }
+    }
+}
+
+up_client_t *up_client_open(request_rec *r)
+{
+    up_client_t *client = apr_pcalloc(r->pool, sizeof(*client));
+    apr_socket_t *sock = NULL;
+    apr_os_sock_t fd = -1;
+
+    client->r = r;
+    client->fd = -1;
+    remove_byterange(r);
+    if (!r->connection->master) {
+        sock = ap_get_conn_socket(r->connection);
+    }
+    if (sock && apr_os_sock_get(&fd, sock) == APR_SUCCESS) {
+        client->fd = fd;
+        client->net = net_of(r->connection);
+        client->net->holding = 1;
+    }
+    client->pass_through = only_transparent(r);
+    return client;
+}
+
+void up_client_close(up_client_t *client)
+{
+    if (client->net) {
+        client->net->holding = 0;
+    }
+}
+
+apr_status_t up_client_pass(up_client_t *client, apr_bucket_brigade *bb)
+{
+    apr_status_t rv;
+
+    client->header_out = 1;
+    rv = ap_pass_brigade(client->r->output_filters, bb);
+    apr_brigade_cleanup(bb);
+    if (rv == APR_SUCCESS && client->r->connection->aborted) {
+        rv = APR_ECONNABORTED;
+    }
+    return rv;
+}
+
+apr_status_t up_client_write(up_client_t *client)
+{
+    apr_status_t rv;
+
+    if (client->r->connection->aborted) {
+        return APR_ECONNABORTED;
+    }
+    if (!client->net) {
+        return APR_SUCCESS;
+    }
+    rv = write_kept(client->net);
+    if (rv == APR_SUCCESS && up_client_pending(client) > 0) {
+        rv = APR_EAGAIN;
+    }
+    return rv;
+}
+
+apr_off_t up_client_pending(const up_client_t *client)
+{
+    const up_clientnet_t *net = client->net;
+    apr_off_t pending;
+
+    if (!net) {
+        return 0;
+    }
+    pending = net->kept_bytes;
+    if (net->c->data_in_output_filters) {
+        /* The core may also hold what was there before the exchange. */
+        pending += net->given > 0 ? net->given : 1;
+    }
+    return pending;
+}
+
+apr_status_t up_client_read(up_client_t *client, apr_bucket_brigade *bb,
+                            apr_off_t max)
+{
+    request_rec *r = client->r;
+    apr_read_type_e block = client->net ? APR_NONBLOCK_READ : APR_BLOCK_READ;
+    apr_status_t rv;
+
+    rv = ap_get_brigade(r->input_filters, bb, AP_MODE_READBYTES, block, max);
+    if (rv == APR_SUCCESS && APR_BRIGADE_EMPTY(bb)) {
+        rv = APR_EAGAIN;
+    }
+    return APR_STATUS_IS_EAGAIN(rv) ? APR_EAGAIN : rv;
+}
+
+/* May a 1xx be sent to find out? */
+static int can_probe(const up_client_t *client)
+{
+    const request_rec *r = client->r;
+
+    return !client->header_out && r->proto_num >= HTTP_VERSION(1, 1)
+           && !ap_ssl_conn_is_ssl(r->connection);
+}
+
+int up_client_gone(up_client_t *client, int hangup)
+{
+    conn_rec *c = client->r->connection;
+    apr_bucket_brigade *bb;
+    apr_status_t rv;
+
+    if (c->aborted || hangup) {
+        c->aborted = 1;
+        return 1;
+    }
+    if (client->half_closed) {
+        return 0;
+    }
+    client->half_closed = 1;
+    if (client->header_out && !ap_ssl_conn_is_ssl(c)) {
+        return 0; /* the next write tells */
+    }
+    if (!can_probe(client)) {
+        c->aborted = 1;
+        return 1;
+    }
+    bb = apr_brigade_create(client->r->pool, c->bucket_alloc);
+    APR_BRIGADE_INSERT_TAIL(
+        bb, apr_bucket_immortal_create(INTERIM, sizeof(INTERIM) - 1,
+                                       c->bucket_alloc));
+    APR_BRIGADE_INSERT_TAIL(bb, apr_bucket_flush_create(c->bucket_alloc));
+    rv = ap_pass_brigade(c->output_filters, bb);
+    return rv != APR_SUCCESS || c->aborted;
+}

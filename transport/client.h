@@ -1,0 +1,85 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/**
+ * The downstream side: reading the client's body, passing brigades to it and
+ * noticing that it has left, none of which may block.
+ *
+ * httpd's core output filter blocks on a FLUSH bucket and on more than
+ * FlushMaxThreshold bytes of memory. So a connection filter of ours sits just
+ * above it: while an exchange is under way it swallows FLUSH, keeps what the
+ * core could not write, and hands on only as much as the core takes without
+ * blocking. Filters in between (DEFLATE, SSL) still see every FLUSH. Between
+ * exchanges it is transparent, and what it keeps goes in front of the next
+ * brigade, so the MPM's write completion finishes it.
+ *
+ * A connection without a socket of its own (HTTP/2 streams) has no such
+ * filter: there every call may block, which only drive_sync permits.
+ *
+ * A client object lives in the request's pool; the filter and its state live
+ * as long as the connection. One thread at a time.
+ */
+
+#ifndef UP_CLIENT_H
+#define UP_CLIENT_H
+
+#include "apr_buckets.h"
+#include "httpd.h"
+#include "mod_upstream_proxy.h"
+
+typedef struct up_clientnet_t up_clientnet_t; /* client.c: the filter's */
+
+struct up_client_t {
+    request_rec *r;
+    up_clientnet_t *net; /* NULL: no socket, calls may block */
+    int fd;              /* for polling, -1: none */
+    int half_closed;     /* has finished sending, still listening: its end of
+                            stream says nothing more */
+    int pass_through;    /* HTTP's own filters only between us and the core */
+    int header_out;      /* something of the response was passed */
+};
+
+/** register_hooks: makes the filter known. */
+void up_client_register(void);
+
+/** Begins an exchange on r's connection. */
+up_client_t *up_client_open(request_rec *r);
+
+/** Ends it: the filter becomes transparent again. */
+void up_client_close(up_client_t *client);
+
+/**
+ * Passes `bb` to the request's output filters and empties it.
+ * @return APR_SUCCESS, also when bytes are still kept; else the client is
+ *         gone or a filter failed
+ */
+apr_status_t up_client_pass(up_client_t *client, apr_bucket_brigade *bb);
+
+/**
+ * Writes what is kept, as far as the socket takes it.
+ * @return APR_SUCCESS nothing is kept any more; APR_EAGAIN wait for
+ *         APR_POLLOUT; else the client is gone
+ */
+apr_status_t up_client_write(up_client_t *client);
+
+/** Bytes passed but not yet taken by the kernel (an upper bound). */
+apr_off_t up_client_pending(const up_client_t *client);
+
+/**
+ * Reads up to `max` bytes of the request body into bb.
+ * @return APR_SUCCESS with at least one bucket (EOS ends the body);
+ *         APR_EAGAIN wait for APR_POLLIN; else what the input filters said
+ */
+apr_status_t up_client_read(up_client_t *client, apr_bucket_brigade *bb,
+                            apr_off_t max);
+
+/**
+ * The socket has signalled the end of the client's stream: has the client
+ * left? A FIN alone does not tell a client that has closed from one that has
+ * only finished sending. An HTTP/1.1 client that has got nothing yet is sent
+ * `100 Continue`, which it must accept (RFC 9110 15.2), and which a closed one
+ * answers with a reset. Over TLS and HTTP/1.0 the end means gone.
+ * @param hangup the socket is reset or closed both ways
+ */
+int up_client_gone(up_client_t *client, int hangup);
+
+#endif

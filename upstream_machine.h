@@ -1,0 +1,149 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/**
+ * The inside of the machine, for its own three files: upstream_request.c (the
+ * rows and what drivers call), upstream_try.c (the states up to the response
+ * head) and upstream_relay.c (the response, and what follows a failure).
+ *
+ *   RECEIVE -> SELECT -> CONNECT -> SEND -> HEAD -> BODY -> FINISH -> ENDED
+ *                 ^         |         |      |
+ *                 |         v         v      v
+ *                 +------- NEXT <-----+------+          NEXT -> FINISH
+ *                           |
+ *                           +-> CONNECT   (stale pooled connection, once)
+ *
+ *   RECEIVE  the client's body is read  [up_reqbody_gather]
+ *   SELECT   a server is chosen         [up_balancer_pick]
+ *   CONNECT  a connection, pooled or new
+ *   SEND     request bytes go out; an early answer -> HEAD
+ *   HEAD     the response head comes in; the request half still moves
+ *   BODY     the pipe moves the body; the request half still moves
+ *   NEXT     a try has failed: another one, or the answer [up_retry_decide]
+ *   FINISH   whatever is still held is released, once
+ *
+ * What holds in each state:
+ *   RECEIVE  no peer, no connection, nothing sent to the client
+ *   SELECT   the same; the head is built and the body framed
+ *   CONNECT  a peer is taken; its try is open in the trail
+ *   SEND     a connection; no final head parsed
+ *   HEAD     the same
+ *   BODY     the final head is on r->headers_out; no try may follow
+ *   NEXT     `fail` says why; the client has got nothing
+ *   ENDED    peer and connection are given back
+ *
+ * up_machine_go is the only writer of `state`, up_machine_fail the only way
+ * into NEXT, and up_step_finish the only way out.
+ */
+
+#ifndef UPSTREAM_MACHINE_H
+#define UPSTREAM_MACHINE_H
+
+#include "backend_pipe.h"
+#include "config/group.h"
+#include "config/pass.h"
+#include "config/settings.h"
+#include "exchange/retry.h"
+#include "exchange/trail.h"
+#include "exchange/wire.h"
+#include "httpd.h"
+#include "peers/balancer.h"
+#include "transport/backend_pool.h"
+#include "transport/client.h"
+#include "upstream_request.h"
+
+typedef enum up_state_e {
+    UP_RECEIVE,
+    UP_SELECT,
+    UP_CONNECT,
+    UP_SEND,
+    UP_HEAD,
+    UP_BODY,
+    UP_NEXT,
+    UP_FINISH,
+    UP_ENDED
+} up_state_e;
+
+struct up_request_t {
+    request_rec *r;
+    const up_settings_t *settings;
+    const up_pass_t *pass;
+    up_state_e state;
+    up_want_t want;
+    apr_time_t deadline; /* of the present state, 0: none */
+    apr_time_t started;  /* the first server was chosen */
+
+    up_client_t *client;
+    up_reqbody_t *body;
+    up_leg_t leg; /* leg.conn: the connection, NULL: none held */
+    up_trail_t *trail;
+    up_pick_t *pick;
+    up_peer_t *peer; /* NULL: none taken */
+    up_pipe_t *pipe;
+    up_poolkey_t key;
+
+    const char *target;
+    int idempotent;     /* the client's method is */
+    int connecting;     /* a connect is under way */
+    int fresh;          /* no pooled connection for the next try */
+    int stale_used;     /* the free retry has been used */
+    unsigned int fail;  /* bit of up_fail_e, why NEXT was entered */
+    const char *reason; /* in words */
+    apr_status_t rv;    /* and as a status, 0: none */
+    apr_status_t write_rv; /* the request could not be sent on: why */
+    int result;         /* the handler's */
+};
+
+
+/** The only writer of `state`. Gives the state its full time. */
+up_verdict_e up_machine_go(up_request_t *ur, up_state_e to, const char *why);
+
+/** The only way into NEXT: the try has failed, `bit` and `reason` say how. */
+up_verdict_e up_machine_fail(up_request_t *ur, unsigned int bit,
+                             apr_status_t rv, const char *reason);
+
+/** Ends the exchange with `result` for the handler. */
+up_verdict_e up_machine_finish(up_request_t *ur, int result,
+                               const char *why);
+
+/** Gives the present state its full time again. */
+void up_machine_rearm(up_request_t *ur);
+
+/** Waits for these poll events, until the state's deadline. */
+up_verdict_e up_machine_wait(up_request_t *ur, apr_int16_t backend,
+                             apr_int16_t client);
+
+/** The moment at which httpd's own Timeout gives a silent client up. */
+apr_time_t up_machine_client_deadline(const up_request_t *ur);
+
+/** The server of the present try, else the group, for the log. */
+const char *up_machine_peer_name(const up_request_t *ur);
+
+/**
+ * Moves the request half on.
+ * @return APR_SUCCESS it has all gone out, or nothing more will (leg.broken);
+ *         APR_EAGAIN; else the client failed
+ */
+apr_status_t up_machine_pump(up_request_t *ur);
+
+/** What up_retry_decide wants to know about a failure of this kind. */
+void up_machine_facts(const up_request_t *ur, unsigned int bit,
+                      up_retry_facts_t *facts);
+
+/** Gives the connection back or drops it, ends the try on the peer. */
+void up_machine_release(up_request_t *ur, int reusable,
+                        up_outcome_e outcome);
+
+/** The pipe has failed. */
+up_verdict_e up_machine_body_failed(up_request_t *ur, apr_status_t rv);
+
+/* One function a state; the rows in upstream_request.c name them. */
+up_verdict_e up_step_receive(up_request_t *ur);
+up_verdict_e up_step_select(up_request_t *ur);
+up_verdict_e up_step_connect(up_request_t *ur);
+up_verdict_e up_step_send(up_request_t *ur);
+up_verdict_e up_step_head(up_request_t *ur);
+up_verdict_e up_step_body(up_request_t *ur);
+up_verdict_e up_step_next(up_request_t *ur);
+up_verdict_e up_step_finish(up_request_t *ur);
+
+#endif

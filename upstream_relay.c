@@ -1,0 +1,218 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/* The response's body, the decision after a failure, the only exit. */
+
+#include <string.h>
+
+#include "config/log.h"
+#include "http_core.h"
+#include "upstream_machine.h"
+
+/* ------------------------------------------------------------------------ */
+/* BODY */
+
+/* Gives the connection back, or drops it, and ends the try on the peer. */
+void up_machine_release(up_request_t *ur, int reusable,
+                            up_outcome_e outcome)
+{
+    up_try_t *tried = up_trail_last(ur->trail);
+    apr_time_t now = apr_time_now();
+
+    if (ur->leg.conn) {
+        tried->sent = ur->leg.sent;
+        tried->received = ur->leg.received;
+        tried->response_length = ur->leg.body_received;
+        if (reusable) {
+            up_pool_give(ur->leg.conn);
+        }
+        else {
+            up_pool_drop(ur->leg.conn);
+        }
+        ur->leg.conn = NULL;
+    }
+    ur->connecting = 0;
+    up_trail_close(ur->trail, now);
+    if (ur->peer) {
+        if (up_balancer_done(ur->pick, ur->peer, outcome, now)) {
+            ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, ur->r, UPLOGNO(0424)
+                          "upstream server %s temporarily disabled "
+                          "(max_fails, fail_timeout of UpstreamServer)",
+                          ur->peer->name);
+        }
+        ur->peer = NULL;
+    }
+}
+
+static void log_surplus(up_request_t *ur)
+{
+    if (ur->leg.surplus) {
+        ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, ur->r, UPLOGNO(0425)
+                      "upstream %s sent more data than its response has; the "
+                      "rest is dropped and the connection closed",
+                      up_machine_peer_name(ur));
+    }
+}
+
+/* The pipe has failed, after the head went to the client or nearly so. */
+up_verdict_e up_machine_body_failed(up_request_t *ur, apr_status_t rv)
+{
+    up_pipe_end_e end = up_pipe_end(ur->pipe);
+    conn_rec *c = ur->r->connection;
+
+    ap_log_rerror(APLOG_MARK,
+                  end == UP_PIPE_CLIENT ? APLOG_INFO : APLOG_ERR,
+                  end == UP_PIPE_CUT && rv == APR_INCOMPLETE ? 0 : rv, ur->r,
+                  UPLOGNO(0426) "%s%s while reading upstream, upstream: "
+                  "\"http://%s%s\", %" APR_OFF_T_FMT " body bytes received",
+                  end == UP_PIPE_CUT ? "upstream " : "",
+                  up_pipe_error(ur->pipe) ? up_pipe_error(ur->pipe)
+                                          : "the response failed",
+                  up_machine_peer_name(ur), ur->target, ur->leg.body_received);
+    if (end == UP_PIPE_CUT) {
+        return up_machine_finish(ur, OK, "response cut");
+    }
+    if (!ur->client->header_out) {
+        return up_machine_finish(ur, end == UP_PIPE_CLIENT
+                                         ? UP_STATUS_CLIENT_GONE
+                                         : HTTP_INTERNAL_SERVER_ERROR,
+                                 "relay failed");
+    }
+    c->aborted = 1; /* no last chunk may follow */
+    return up_machine_finish(ur, OK, "relay failed");
+}
+
+/* Is the rest of the upload still of use? Not to a backend that has refused
+ * it or will close (RFC 9112 9.6). */
+static int still_uploading(const up_request_t *ur)
+{
+    const up_head_t *head = ur->trail->head;
+
+    return !ur->leg.broken && !up_reqbody_sent(ur->body)
+           && head->status < 300 && !ur->leg.framing.close;
+}
+
+/* The request half, while the response is relayed. */
+static void pump_on(up_request_t *ur, up_want_t *want)
+{
+    apr_status_t rv;
+
+    if (!ur->leg.conn || !still_uploading(ur)) {
+        return;
+    }
+    rv = up_machine_pump(ur);
+    if (rv == APR_EAGAIN) {
+        if (up_reqbody_starved(ur->body)) {
+            want->client |= APR_POLLIN;
+        }
+        else {
+            want->backend |= APR_POLLOUT;
+        }
+    }
+    else if (rv != APR_SUCCESS) {
+        ur->leg.broken = 1; /* the response may still be whole */
+    }
+}
+
+up_verdict_e up_step_body(up_request_t *ur)
+{
+    up_want_t *want = &ur->want;
+    apr_status_t rv;
+
+    memset(want, 0, sizeof(*want));
+    pump_on(ur, want);
+    rv = up_pipe_step(ur->pipe, want);
+    if (up_pipe_end(ur->pipe) == UP_PIPE_COMPLETE && ur->leg.conn) {
+        /* The backend is free, however slow the client is. */
+        log_surplus(ur);
+        want->backend = 0;
+        up_machine_release(ur, ur->leg.wire->reusable(&ur->leg), UP_OUTCOME_OK);
+    }
+    if (rv == APR_EAGAIN) {
+        return UP_WAIT;
+    }
+    if (rv != APR_SUCCESS) {
+        return up_machine_body_failed(ur, rv);
+    }
+    return up_machine_finish(ur, OK, "response complete");
+}
+
+/* ------------------------------------------------------------------------ */
+/* NEXT, FINISH */
+
+static void log_failure(const up_request_t *ur, up_retry_e decision)
+{
+    const up_try_t *tried = up_trail_last(ur->trail);
+    int level = APLOG_ERR;
+
+    if (decision == UP_RETRY_NEXT) {
+        level = APLOG_WARNING;
+    }
+    else if (decision == UP_RETRY_STALE) {
+        level = APLOG_INFO;
+    }
+    ap_log_rerror(APLOG_MARK, level, ur->rv, ur->r, UPLOGNO(0427)
+                  "%s%s while %s, upstream: \"http://%s%s\", group %s, "
+                  "try %d, %s connection, after %.3f s%s",
+                  ur->fail == UP_FAIL_NOLIVE || ur->rv ? "" : "upstream ",
+                  ur->reason, ur->trail->activity, tried->peer, ur->target,
+                  ur->pass->group->name, ur->trail->tries->nelts,
+                  tried->reused ? "pooled" : "new",
+                  (double)(apr_time_now() - tried->started) / APR_USEC_PER_SEC,
+                  decision == UP_RETRY_STOP ? ""
+                  : decision == UP_RETRY_NEXT ? ", trying the next server"
+                  : ", trying again on a new connection");
+}
+
+static up_verdict_e try_again_fresh(up_request_t *ur)
+{
+    up_peer_t *peer = ur->peer;
+
+    ur->peer = NULL; /* the peer stays taken: no failure, no try used */
+    up_machine_release(ur, 0, UP_OUTCOME_OK);
+    ur->peer = peer;
+    ur->stale_used = 1;
+    ur->fresh = 1;
+    up_trail_open(ur->trail, peer->name, apr_time_now());
+    return up_machine_go(ur, UP_CONNECT, "stale connection");
+}
+
+up_verdict_e up_step_next(up_request_t *ur)
+{
+    up_retry_facts_t facts;
+    up_retry_e decision;
+    unsigned int fail = ur->fail;
+
+    up_machine_facts(ur, fail, &facts);
+    decision = up_retry_decide(&facts);
+    log_failure(ur, decision);
+    if (decision == UP_RETRY_STALE) {
+        return try_again_fresh(ur);
+    }
+    up_machine_release(ur, 0, fail & (UP_FAIL_HTTP_403 | UP_FAIL_HTTP_404)
+                               ? UP_OUTCOME_NEXT : UP_OUTCOME_FAILED);
+    if (decision == UP_RETRY_NEXT) {
+        return up_machine_go(ur, UP_SELECT, "next upstream");
+    }
+    return up_machine_finish(ur, up_retry_status(fail), "no other try");
+}
+
+/* Could the connection serve another request although this response was not
+ * relayed? Only when it had no body. */
+static int bodyless(const up_request_t *ur)
+{
+    return ur->leg.conn && ur->trail->head && !ur->pipe
+           && ur->leg.wire->reusable(&ur->leg);
+}
+
+up_verdict_e up_step_finish(up_request_t *ur)
+{
+    conn_rec *c = ur->r->connection;
+
+    up_machine_release(ur, bodyless(ur), UP_OUTCOME_OK);
+    up_client_close(ur->client);
+    if (ur->result != OK && !ur->body->whole) {
+        c->keepalive = AP_CONN_CLOSE; /* do not wait for its rest */
+    }
+    return up_machine_go(ur, UP_ENDED, "released");
+}
+

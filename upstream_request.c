@@ -1,0 +1,328 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/* The machine's rows, its only setter, and what drivers call; the states and
+ * what holds in them: upstream_machine.h. */
+
+#include "upstream_request.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "apr_strings.h"
+#include "config/log.h"
+#include "exchange/note.h"
+#include "exchange/request_head.h"
+#include "exchange/request_target.h"
+#include "upstream_machine.h"
+
+/* ------------------------------------------------------------------------ */
+/* the rows */
+
+typedef struct up_staterow_t {
+    const char *name;
+    const char *activity;    /* for the log: "... while <activity>" */
+    up_verdict_e (*step)(up_request_t *ur);
+    apr_size_t timer;        /* offset in up_settings_t, 0: none */
+    const char *directive;   /* which sets that timer */
+    unsigned int may_go;     /* bit set of the states that may follow */
+} up_staterow_t;
+
+
+#define BIT(state) (1u << (state))
+#define TIMER(field) offsetof(up_settings_t, field)
+
+static const up_staterow_t rows[] = {
+    [UP_RECEIVE] = { "receive", "reading client request body", up_step_receive,
+                     0, NULL, BIT(UP_SELECT) | BIT(UP_FINISH) },
+    [UP_SELECT] = { "select", "choosing an upstream", up_step_select, 0, NULL,
+                    BIT(UP_CONNECT) | BIT(UP_NEXT) | BIT(UP_FINISH) },
+    [UP_CONNECT] = { "connect", "connecting to upstream", up_step_connect,
+                     TIMER(connect_timeout), "UpstreamConnectTimeout",
+                     BIT(UP_SEND) | BIT(UP_NEXT) | BIT(UP_FINISH) },
+    [UP_SEND] = { "send", "sending request to upstream", up_step_send,
+                  TIMER(send_timeout), "UpstreamSendTimeout",
+                  BIT(UP_HEAD) | BIT(UP_NEXT) | BIT(UP_FINISH) },
+    [UP_HEAD] = { "head", "reading response header from upstream", up_step_head,
+                  TIMER(read_timeout), "UpstreamReadTimeout",
+                  BIT(UP_BODY) | BIT(UP_NEXT) | BIT(UP_FINISH) },
+    [UP_BODY] = { "body", "reading upstream", up_step_body, 0,
+                  "UpstreamReadTimeout", BIT(UP_FINISH) },
+    [UP_NEXT] = { "next", "choosing an upstream", up_step_next, 0, NULL,
+                  BIT(UP_SELECT) | BIT(UP_CONNECT) | BIT(UP_FINISH) },
+    [UP_FINISH] = { "finish", "finishing", up_step_finish, 0, NULL,
+                    BIT(UP_ENDED) },
+    [UP_ENDED] = { "ended", "finishing", NULL, 0, NULL, 0 },
+};
+
+static apr_interval_time_t timer_of(const up_request_t *ur, up_state_e state)
+{
+    apr_size_t offset = rows[state].timer;
+
+    return offset ? *(const apr_interval_time_t *)((const char *)ur->settings
+                                                   + offset)
+                  : 0;
+}
+
+/* Gives the present state its full time (again). */
+void up_machine_rearm(up_request_t *ur)
+{
+    apr_interval_time_t timer = timer_of(ur, ur->state);
+
+    ur->deadline = timer ? apr_time_now() + timer : 0;
+}
+
+up_verdict_e up_machine_go(up_request_t *ur, up_state_e to, const char *why)
+{
+    ap_assert(rows[ur->state].may_go & BIT(to));
+    ap_log_rerror(APLOG_MARK, APLOG_TRACE1, 0, ur->r, "%s -> %s (%s)",
+                  rows[ur->state].name, rows[to].name, why);
+    if (to != UP_NEXT && to != UP_FINISH && to != UP_ENDED) {
+        ur->trail->activity = rows[to].activity;
+    }
+    ur->state = to;
+    up_machine_rearm(ur);
+    return UP_AGAIN;
+}
+
+/* The try has failed: `bit` and `reason` say how. */
+up_verdict_e up_machine_fail(up_request_t *ur, unsigned int bit,
+                             apr_status_t rv, const char *reason)
+{
+    up_try_t *tried = up_trail_last(ur->trail);
+
+    ur->fail = bit;
+    ur->rv = rv;
+    ur->reason = reason;
+    tried->fail = bit;
+    tried->status = up_retry_status(bit);
+    return up_machine_go(ur, UP_NEXT, reason);
+}
+
+/* Ends the exchange with `result` for the handler. */
+up_verdict_e up_machine_finish(up_request_t *ur, int result, const char *why)
+{
+    ur->result = result;
+    return up_machine_go(ur, UP_FINISH, why);
+}
+
+/*
+ * Waits for these events. What the client has been passed but not taken (the
+ * end of the answer to an earlier, pipelined request; a 100 Continue) goes on
+ * its way meanwhile.
+ */
+up_verdict_e up_machine_wait(up_request_t *ur, apr_int16_t backend,
+                             apr_int16_t client)
+{
+    ur->want.backend = backend;
+    ur->want.client = client;
+    ur->want.until = ur->deadline;
+    if (up_client_pending(ur->client)
+        && up_client_write(ur->client) == APR_EAGAIN) {
+        ur->want.client |= APR_POLLOUT;
+    }
+    return UP_WAIT;
+}
+
+/* The client's own timeout, as httpd has it. */
+apr_time_t up_machine_client_deadline(const up_request_t *ur)
+{
+    return apr_time_now() + ur->r->server->timeout;
+}
+
+const char *up_machine_peer_name(const up_request_t *ur)
+{
+    const up_try_t *tried = up_trail_last(ur->trail);
+
+    return tried ? tried->peer : ur->pass->group->name;
+}
+
+/* ------------------------------------------------------------------------ */
+/* for drivers */
+
+/* The machine must not outlive its request with something in its hands. */
+static apr_status_t abandoned(void *data)
+{
+    up_request_t *ur = data;
+
+    if (ur->state != UP_ENDED) {
+        up_machine_release(ur, 0, UP_OUTCOME_OK);
+        ur->state = UP_ENDED;
+    }
+    return APR_SUCCESS;
+}
+
+/* The parts that need nothing of a backend. */
+static int prepare(up_request_t *ur)
+{
+    request_rec *r = ur->r;
+    up_note_t *note = up_note_make(r);
+    const char *error = NULL;
+    const char *method;
+    int status = HTTP_INTERNAL_SERVER_ERROR;
+
+    note->pass = ur->pass;
+    ur->target = up_target_of(r, ur->pass, note->target_baton, &status,
+                              &error);
+    if (!ur->target) {
+        ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, r, UPLOGNO(0428)
+                      "no request target for %s: %s", ur->pass->url, error);
+        return status;
+    }
+    method = up_reqhead_method(r, ur->settings);
+    if (!method) {
+        return HTTP_INTERNAL_SERVER_ERROR;
+    }
+    ur->leg.head_request = strcasecmp(method, "HEAD") == 0;
+    ur->idempotent = up_retry_idempotent(r->method);
+    if (ur->settings->bind) {
+        const char *bind = up_text_value(r, ur->settings->bind);
+
+        if (!bind) {
+            return HTTP_INTERNAL_SERVER_ERROR;
+        }
+        ur->key.bind = *bind ? bind : NULL;
+    }
+    if (ur->pass->group->keepalive_local) {
+        ur->key.location = ur->pass;
+    }
+    return OK;
+}
+
+/* The trail of the request that was redirected to this one. */
+static const up_trail_t *earlier_trail(const request_rec *r)
+{
+    const request_rec *prev;
+
+    for (prev = r->prev; prev; prev = prev->prev) {
+        up_note_t *note = up_note_get(prev);
+
+        if (note && note->trail) {
+            return note->trail;
+        }
+    }
+    return NULL;
+}
+
+up_request_t *up_request_make(request_rec *r, const up_pass_t *pass,
+                              int *pstatus)
+{
+    const up_settings_t *settings = up_settings_of(r);
+    up_request_t *ur = apr_pcalloc(r->pool, sizeof(*ur));
+
+    ur->r = r;
+    ur->settings = settings;
+    ur->pass = pass;
+    *pstatus = prepare(ur);
+    if (*pstatus != OK) {
+        return NULL;
+    }
+    ur->trail = up_trail_make(r->pool, earlier_trail(r));
+    ur->trail->pass = pass;
+    ur->trail->activity = rows[UP_RECEIVE].activity;
+    up_note_make(r)->trail = ur->trail;
+    ur->client = up_client_open(r);
+    ur->body = up_reqbody_make(r, settings, ur->client);
+    ur->leg.wire = &up_wire_h1;
+    ur->leg.body = ur->body;
+    ur->leg.max_head = (apr_size_t)settings->max_header_size;
+    ur->leg.parser = up_parser_make(r->pool,
+                                    (apr_size_t)settings->buffer_size,
+                                    (apr_size_t)settings->max_header_size);
+    ur->pick = up_balancer_begin(r->pool, pass->group->peers,
+                                 settings->next_upstream_tries);
+    ur->state = UP_RECEIVE;
+    apr_pool_cleanup_register(r->pool, ur, abandoned, apr_pool_cleanup_null);
+    return ur;
+}
+
+up_verdict_e up_request_step(up_request_t *ur)
+{
+    up_verdict_e verdict = rows[ur->state].step(ur);
+
+    return ur->state == UP_ENDED ? UP_DONE : verdict;
+}
+
+const up_want_t *up_request_want(const up_request_t *ur)
+{
+    return &ur->want;
+}
+
+/* A deadline of the backend's has passed. */
+static void timed_out(up_request_t *ur)
+{
+    const char *directive = rows[ur->state].directive;
+
+    up_machine_fail(ur, UP_FAIL_TIMEOUT, 0,
+         apr_psprintf(ur->r->pool, "timed out (%s)", directive));
+}
+
+void up_request_expire(up_request_t *ur)
+{
+    switch (ur->state) {
+    case UP_RECEIVE:
+        up_machine_finish(ur, HTTP_REQUEST_TIME_OUT, "client body timed out");
+        break;
+    case UP_SEND:
+        if (up_reqbody_starved(ur->body)) {
+            up_machine_finish(ur, HTTP_REQUEST_TIME_OUT,
+                              "client body timed out");
+            break;
+        }
+        timed_out(ur);
+        break;
+    case UP_CONNECT:
+    case UP_HEAD:
+        timed_out(ur);
+        break;
+    case UP_BODY: {
+        apr_status_t rv = up_pipe_expire(ur->pipe, apr_time_now());
+
+        if (rv != APR_EAGAIN) {
+            up_machine_body_failed(ur, rv);
+        }
+        break;
+    }
+    default:
+        break;
+    }
+}
+
+void up_request_client_end(up_request_t *ur, int hangup)
+{
+    if (ur->state == UP_FINISH || ur->state == UP_ENDED) {
+        return;
+    }
+    if (ur->settings->ignore_client_abort) {
+        ur->client->half_closed = 1;
+        return;
+    }
+    if (!up_client_gone(ur->client, hangup)) {
+        return;
+    }
+    ap_log_rerror(APLOG_MARK, APLOG_INFO, 0, ur->r, UPLOGNO(0429)
+                  "client closed connection while %s, so the upstream "
+                  "connection is closed too", ur->trail->activity);
+    ur->trail->client_aborted = 1;
+    up_machine_finish(ur, ur->client->header_out ? OK : UP_STATUS_CLIENT_GONE,
+           "client gone");
+}
+
+int up_request_backend_fd(const up_request_t *ur)
+{
+    return ur->leg.conn ? ur->leg.conn->fd : -1;
+}
+
+int up_request_client_fd(const up_request_t *ur)
+{
+    return ur->client->fd;
+}
+
+int up_request_watches_client(const up_request_t *ur)
+{
+    return !ur->client->half_closed;
+}
+
+int up_request_result(const up_request_t *ur)
+{
+    return ur->result;
+}

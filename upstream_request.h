@@ -1,0 +1,61 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/**
+ * The machine: one proxied exchange, from the client's body to the last byte
+ * of the response.
+ *
+ * Lives in the request's pool; stepped by one thread at a time. A step never
+ * blocks (except towards an HTTP/2 stream, see client.h). Drivers wait for
+ * what up_request_want says and never look at anything else.
+ */
+
+#ifndef UPSTREAM_REQUEST_H
+#define UPSTREAM_REQUEST_H
+
+#include "httpd.h"
+#include "mod_upstream_proxy.h"
+#include "transport/want.h"
+
+/** up_request_result for a client that left before it got anything: nginx's
+ * status for the access log. */
+#define UP_STATUS_CLIENT_GONE 499
+
+typedef enum up_verdict_e {
+    UP_AGAIN, /* step again at once */
+    UP_WAIT,  /* wait for up_request_want first */
+    UP_DONE   /* take the result; everything is released */
+} up_verdict_e;
+
+/**
+ * Makes the machine for a request whose pass is `pass`.
+ * @return NULL when the request is answered without a backend: *pstatus is
+ *         the handler's result then
+ */
+up_request_t *up_request_make(request_rec *r, const up_pass_t *pass,
+                              int *pstatus);
+
+up_verdict_e up_request_step(up_request_t *ur);
+
+/** After UP_WAIT. */
+const up_want_t *up_request_want(const up_request_t *ur);
+
+/** want->until has passed. Step again afterwards. */
+void up_request_expire(up_request_t *ur);
+
+/**
+ * The client's socket signalled the end of its stream (hangup 0) or an error
+ * (1). Step again afterwards.
+ */
+void up_request_client_end(up_request_t *ur, int hangup);
+
+/** Sockets to poll: -1 when there is none. */
+int up_request_backend_fd(const up_request_t *ur);
+int up_request_client_fd(const up_request_t *ur);
+
+/** Is the end of the client's stream of interest? */
+int up_request_watches_client(const up_request_t *ur);
+
+/** The handler's result, after UP_DONE. */
+int up_request_result(const up_request_t *ur);
+
+#endif

@@ -1,0 +1,365 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/* A try, from the client's body to the backend's response head. */
+
+#include <string.h>
+
+#include "apr_strings.h"
+#include "config/log.h"
+#include "exchange/request_head.h"
+#include "exchange/response_head.h"
+#include "http_core.h"
+#include "http_protocol.h"
+#include "mod_core.h"
+#include "upstream_machine.h"
+
+/* ------------------------------------------------------------------------ */
+/* RECEIVE, SELECT, CONNECT */
+
+/* Builds the head, once for all tries. */
+static apr_status_t build_head(up_request_t *ur)
+{
+    up_reqhead_t what;
+    apr_bucket *bucket;
+    apr_status_t rv = up_reqbody_frame(ur->body);
+
+    if (rv != APR_SUCCESS) {
+        return rv;
+    }
+    what.pass = ur->pass;
+    what.target = ur->target;
+    what.body_length = ur->body->length;
+    what.chunked = ur->body->chunked;
+    rv = up_reqhead_build(ur->r, ur->settings, &what,
+                          ur->r->connection->bucket_alloc, &bucket);
+    if (rv == APR_SUCCESS) {
+        up_reqbody_begin(ur->body, bucket);
+    }
+    return rv;
+}
+
+up_verdict_e up_step_receive(up_request_t *ur)
+{
+    apr_status_t rv = up_reqbody_gather(ur->body);
+
+    if (rv == APR_EAGAIN) {
+        ur->deadline = up_machine_client_deadline(ur);
+        return up_machine_wait(ur, 0, APR_POLLIN);
+    }
+    if (rv != APR_SUCCESS) {
+        ap_log_rerror(APLOG_MARK, APLOG_INFO, rv, ur->r, UPLOGNO(0421)
+                      "cannot read the client's request body, answering %d",
+                      ur->body->status);
+        return up_machine_finish(ur, ur->body->status, "client body failed");
+    }
+    if (build_head(ur) != APR_SUCCESS) {
+        return up_machine_finish(ur, HTTP_INTERNAL_SERVER_ERROR,
+                                 "no request head");
+    }
+    return up_machine_go(ur, UP_SELECT, "body ready");
+}
+
+up_verdict_e up_step_select(up_request_t *ur)
+{
+    apr_time_t now = apr_time_now();
+
+    if (!ur->started) {
+        ur->started = now;
+    }
+    ur->peer = up_balancer_pick(ur->pick, now);
+    up_trail_open(ur->trail,
+                  ur->peer ? ur->peer->name : ur->pass->group->name, now);
+    if (!ur->peer) {
+        return up_machine_fail(ur, UP_FAIL_NOLIVE, 0, "no live upstreams");
+    }
+    ur->fresh = 0;
+    return up_machine_go(ur, UP_CONNECT, ur->peer->name);
+}
+
+/* The connection stands: the try begins on it. */
+static up_verdict_e connected(up_request_t *ur)
+{
+    up_try_t *tried = up_trail_last(ur->trail);
+    up_conn_t *conn = ur->leg.conn;
+
+    ur->connecting = 0;
+    tried->reused = conn->reused;
+    tried->connect_time = conn->reused ? 0 : apr_time_now() - tried->started;
+    conn->requests++;
+    ur->trail->head = NULL;
+    up_leg_begin(&ur->leg, conn);
+    return up_machine_go(ur, UP_SEND, conn->reused ? "pooled connection"
+                                                   : "connected");
+}
+
+/* What came of connecting, at once or in the end. */
+static up_verdict_e connect_result(up_request_t *ur, apr_status_t rv,
+                                   int local)
+{
+    if (rv == APR_SUCCESS) {
+        return connected(ur);
+    }
+    if (rv == APR_EAGAIN) {
+        ur->connecting = 1;
+        return up_machine_wait(ur, ur->leg.conn->want, 0);
+    }
+    if (local) {
+        ap_log_rerror(APLOG_MARK, APLOG_CRIT, rv, ur->r, UPLOGNO(0422)
+                      "cannot make a socket for upstream %s%s%s "
+                      "(UpstreamBind, open files)", up_machine_peer_name(ur),
+                      ur->key.bind ? " from " : "",
+                      ur->key.bind ? ur->key.bind : "");
+        up_trail_last(ur->trail)->peer = "";
+        up_trail_last(ur->trail)->status = HTTP_INTERNAL_SERVER_ERROR;
+        return up_machine_finish(ur, HTTP_INTERNAL_SERVER_ERROR, "no socket");
+    }
+    return up_machine_fail(ur, UP_FAIL_ERROR, rv, "connect() failed");
+}
+
+up_verdict_e up_step_connect(up_request_t *ur)
+{
+    const up_settings_t *settings = ur->settings;
+    up_dial_t dial;
+    int local = 0;
+    apr_status_t rv;
+
+    if (ur->connecting) {
+        return connect_result(ur, up_conn_connected(ur->leg.conn), 0);
+    }
+    rv = up_pool_take(ur->peer, &ur->key, ur->fresh, &ur->leg.conn);
+    if (rv != APR_SUCCESS) {
+        return connect_result(ur, rv, 1);
+    }
+    if (ur->leg.conn->reused) {
+        return connected(ur);
+    }
+    dial.addr = ur->peer->addr;
+    dial.bind = ur->key.bind;
+    dial.bind_transparent = settings->bind_transparent;
+    dial.keepalive = settings->socket_keepalive;
+    dial.rcvbuf = (apr_size_t)settings->socket_rcvbuf;
+    dial.sndbuf = (apr_size_t)settings->socket_sndbuf;
+    rv = up_conn_connect(ur->leg.conn, &dial, &local);
+    return connect_result(ur, rv, local);
+}
+
+/* ------------------------------------------------------------------------ */
+/* SEND, HEAD */
+
+/*
+ * Moves the request half on.
+ * @return APR_SUCCESS it has all gone out, or nothing more will (leg.broken);
+ *         APR_EAGAIN; else the client failed
+ */
+apr_status_t up_machine_pump(up_request_t *ur)
+{
+    apr_off_t before = ur->leg.sent;
+    apr_status_t rv;
+
+    if (ur->leg.broken || up_reqbody_sent(ur->body)) {
+        return APR_SUCCESS;
+    }
+    rv = ur->leg.wire->write(&ur->leg);
+    if (ur->leg.sent != before && ur->state == UP_SEND) {
+        up_machine_rearm(ur);
+    }
+    if (rv == APR_SUCCESS || rv == APR_EAGAIN || ur->body->status) {
+        return rv;
+    }
+    /* The backend takes no more; what it has to say comes first
+     * (RFC 9112 9.3: read the response before giving up). */
+    ur->leg.broken = 1;
+    ur->write_rv = rv;
+    return APR_SUCCESS;
+}
+
+static up_verdict_e upload_failed(up_request_t *ur, apr_status_t rv)
+{
+    ap_log_rerror(APLOG_MARK, APLOG_INFO, rv, ur->r, UPLOGNO(0423)
+                  "the client's request body broke off while it was sent to "
+                  "upstream %s", up_machine_peer_name(ur));
+    return up_machine_finish(ur, ur->body->status, "client body failed");
+}
+
+/* Waits for the response, and for whatever moves the request half. */
+static up_verdict_e wait_for_head(up_request_t *ur)
+{
+    apr_int16_t backend = APR_POLLIN;
+    apr_int16_t client = 0;
+
+    if (!ur->leg.broken && !up_reqbody_sent(ur->body)) {
+        if (up_reqbody_starved(ur->body)) {
+            client = APR_POLLIN;
+            if (ur->state == UP_SEND) {
+                ur->deadline = up_machine_client_deadline(ur);
+            }
+        }
+        else {
+            backend |= APR_POLLOUT;
+        }
+    }
+    return up_machine_wait(ur, backend, client);
+}
+
+static up_verdict_e head_read(up_request_t *ur, apr_status_t rv);
+
+up_verdict_e up_step_send(up_request_t *ur)
+{
+    apr_status_t rv = up_machine_pump(ur);
+
+    if (rv == APR_SUCCESS) {
+        up_machine_go(ur, UP_HEAD, ur->leg.broken ? "cannot send"
+                                                  : "request sent");
+        /* Nothing can have been answered yet: wait before reading. */
+        return ur->leg.broken ? UP_AGAIN : wait_for_head(ur);
+    }
+    if (rv != APR_EAGAIN) {
+        return upload_failed(ur, rv);
+    }
+    rv = ur->leg.wire->read_head(&ur->leg);
+    if (rv == APR_EAGAIN) {
+        return wait_for_head(ur);
+    }
+    up_machine_go(ur, UP_HEAD, "early answer");
+    return head_read(ur, rv);
+}
+
+up_verdict_e up_step_head(up_request_t *ur)
+{
+    apr_status_t rv = up_machine_pump(ur);
+
+    if (rv != APR_SUCCESS && rv != APR_EAGAIN) {
+        return upload_failed(ur, rv);
+    }
+    rv = ur->leg.wire->read_head(&ur->leg);
+    return rv == APR_EAGAIN ? wait_for_head(ur) : head_read(ur, rv);
+}
+
+void up_machine_facts(const up_request_t *ur, unsigned int bit,
+                         up_retry_facts_t *facts)
+{
+    const up_settings_t *settings = ur->settings;
+    apr_time_t now = apr_time_now();
+
+    memset(facts, 0, sizeof(*facts));
+    facts->fail = bit;
+    facts->enabled = settings->next_upstream;
+    if (ur->peer && up_balancer_another(ur->pick, now)) {
+        facts->tries = ur->pick->tries - 1;
+    }
+    facts->sent = ur->leg.conn && ur->body->moving;
+    facts->idempotent = ur->idempotent;
+    facts->replayable = up_reqbody_replayable(ur->body);
+    facts->out_of_time = settings->next_upstream_timeout
+                         && now - ur->started
+                                >= settings->next_upstream_timeout;
+    facts->reused = ur->leg.conn && ur->leg.conn->reused;
+    facts->answered = ur->leg.received > 0;
+    facts->stale_before = ur->stale_used;
+}
+
+/* Is this answer given up for another server's? */
+static int to_be_retried(const up_request_t *ur, int status)
+{
+    unsigned int bit = up_retry_bit(status);
+    up_retry_facts_t facts;
+
+    if (!bit || !(ur->settings->next_upstream & bit)) {
+        return 0;
+    }
+    up_machine_facts(ur, bit, &facts);
+    return up_retry_worth(&facts);
+}
+
+/* The ErrorDocument of this status takes the answer's place. */
+static int to_be_intercepted(const up_request_t *ur, int status)
+{
+    return ur->settings->intercept_errors && status >= 300
+           && ap_is_HTTP_VALID_RESPONSE(status)
+           && ap_response_code_string(ur->r, ap_index_of_response(status));
+}
+
+/* What an error page must not lose. */
+static void keep_for_error_page(request_rec *r, const up_head_t *head)
+{
+    static const char *const kept[] = { "WWW-Authenticate", "Set-Cookie",
+                                        "Retry-After", NULL };
+    int i;
+    int k;
+
+    for (i = 0; i < head->nfields; i++) {
+        for (k = 0; kept[k]; k++) {
+            if (ap_cstr_casecmp(head->fields[i].name, kept[k]) == 0) {
+                apr_table_add(r->err_headers_out, kept[k],
+                              head->fields[i].value);
+            }
+        }
+    }
+}
+
+/* A final answer that the client gets. */
+static up_verdict_e respond(up_request_t *ur, const up_head_t *head)
+{
+    up_relay_t relay;
+    int buffering = ur->settings->buffering;
+
+    up_reshead_apply(ur->r, ur->settings, head, &ur->leg.framing, &relay);
+    ur->leg.conn->idle_hint = relay.keep_alive;
+    if (relay.buffering >= 0) {
+        buffering = relay.buffering;
+    }
+    if (!ur->client->net) {
+        buffering = 0; /* an HTTP/2 stream takes what it is given */
+    }
+    if (!ur->body->whole) {
+        /* The rest of the upload may never be read. */
+        ur->r->connection->keepalive = AP_CONN_CLOSE;
+    }
+    ur->pipe = up_pipe_make(ur->r, ur->settings, &ur->leg, ur->client,
+                            buffering);
+    return up_machine_go(ur, UP_BODY, "head");
+}
+
+static up_verdict_e head_done(up_request_t *ur)
+{
+    const up_head_t *head = up_parser_head(ur->leg.parser);
+    up_try_t *tried = up_trail_last(ur->trail);
+
+    tried->status = head->status;
+    tried->header_time = apr_time_now() - tried->started;
+    ur->trail->head = head;
+    if (to_be_retried(ur, head->status)) {
+        return up_machine_fail(ur, up_retry_bit(head->status), 0,
+                    apr_psprintf(ur->r->pool, "answered %d", head->status));
+    }
+    if (to_be_intercepted(ur, head->status)) {
+        keep_for_error_page(ur->r, head);
+        return up_machine_finish(ur, head->status, "error intercepted");
+    }
+    return respond(ur, head);
+}
+
+/* What came of reading the head. */
+static up_verdict_e head_read(up_request_t *ur, apr_status_t rv)
+{
+    if (rv == APR_SUCCESS) {
+        return head_done(ur);
+    }
+    if (rv == APR_EINVAL || rv == APR_ENOSPC) {
+        return up_machine_fail(ur, UP_FAIL_INVALID_HEADER, 0,
+                    apr_psprintf(ur->r->pool, "sent %s header: %s%s",
+                                 rv == APR_ENOSPC ? "too big" : "invalid",
+                                 ur->leg.error, rv == APR_ENOSPC
+                                 ? " (UpstreamMaxHeaderSize)" : ""));
+    }
+    if (ur->leg.broken) {
+        return up_machine_fail(ur, UP_FAIL_ERROR, ur->write_rv,
+                               "send() failed");
+    }
+    if (rv == APR_EOF) {
+        return up_machine_fail(ur, UP_FAIL_ERROR, 0,
+                               "prematurely closed connection");
+    }
+    return up_machine_fail(ur, UP_FAIL_ERROR, rv, "recv() failed");
+}
+
