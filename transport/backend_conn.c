@@ -183,10 +183,6 @@ static apr_status_t bind_local(int fd, const up_dial_t *dial)
     if (rv == APR_SUCCESS && bind(fd, &local.sa.any, local.len) != 0) {
         rv = errno;
     }
-    if (rv != APR_SUCCESS) {
-        ap_log_error(APLOG_MARK, APLOG_CRIT, rv, ap_server_conf,
-                     UPLOGNO(0201) "bind(%s) failed", dial->bind);
-    }
     return rv;
 }
 
@@ -199,10 +195,7 @@ static apr_status_t open_socket(up_conn_t *conn, const up_dial_t *dial)
     fd = socket(dial->addr->family,
                 SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
-        rv = errno;
-        ap_log_error(APLOG_MARK, APLOG_CRIT, rv, ap_server_conf,
-                     UPLOGNO(0202) "socket() failed");
-        return rv;
+        return errno;
     }
     rv = bind_local(fd, dial);
     if (rv != APR_SUCCESS) {

@@ -55,8 +55,7 @@ up_conn_t *up_conn_make(apr_pool_t *p);
  * be set is left unset.
  * @return APR_SUCCESS connected; APR_EAGAIN under way (want APR_POLLOUT,
  *         then up_conn_connected); else the failure. With *plocal = 1 it is
- *         one of socket() or bind() here, logged already: answer 500, no
- *         other try
+ *         one of socket() or bind() here: answer 500, no other try
  */
 apr_status_t up_conn_connect(up_conn_t *conn, const up_dial_t *dial,
                              int *plocal);

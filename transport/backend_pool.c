@@ -191,7 +191,7 @@ apr_status_t up_pool_child_init(apr_pool_t *p, server_rec *s)
     rv = up_sweep_start(p, h->rooms, &h->sweep);
     if (rv != APR_SUCCESS) {
         h->sweep = NULL;
-        ap_log_error(APLOG_MARK, APLOG_WARNING, rv, s, UPLOGNO(0203)
+        ap_log_error(APLOG_MARK, APLOG_WARNING, rv, s, UPLOGNO(0201)
                      "no thread for idle backend connections: those that "
                      "a backend closes are noticed late");
     }
