@@ -1,0 +1,39 @@
+# Licensed under the Apache License, Version 2.0; see LICENSE.
+#
+# build/unit/up_unit: one runner for the suites that up_unit.h names.
+# UP_SANITIZE=1 builds it with the address and undefined behaviour sanitizers
+# as build/unit-sanitize/up_unit.
+
+UP_CFLAGS ?= -std=gnu11 -Wall -Wextra -Werror -O2 -g -I. \
+    $(shell apr-1-config --cppflags --includes)
+UP_APR_LIBS ?= $(shell apr-1-config --link-ld --libs)
+UP_SANITIZE ?=
+
+UP_UNIT_DIR := build/unit$(if $(UP_SANITIZE),-sanitize)
+UP_UNIT_SOURCES := \
+    $(addprefix t/unit/,up_unit.c unit_status_parser.c unit_framing.c \
+        unit_body_decoder.c unit_retry.c unit_trail.c unit_units.c) \
+    status_parser.c config/units.c \
+    $(addprefix exchange/,body_decoder.c retry.c trail.c)
+UP_UNIT_OBJECTS := $(UP_UNIT_SOURCES:%.c=$(UP_UNIT_DIR)/%.o)
+UP_UNIT_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all \
+    -fno-omit-frame-pointer
+UP_UNIT_FLAGS = $(UP_CFLAGS) $(if $(UP_SANITIZE),$(UP_UNIT_SANITIZE))
+UP_UNIT_SAY = $(if $(V),,@echo '  $@';)
+UP_UNIT_PROGRAMS += $(UP_UNIT_DIR)/up_unit
+
+# Changes when compiler or flags do.
+$(UP_UNIT_DIR)/flags: FORCE
+	@mkdir -p $(@D); echo '$(CC) $(UP_UNIT_FLAGS)' | cmp -s - $@ \
+	    || echo '$(CC) $(UP_UNIT_FLAGS)' > $@
+
+$(UP_UNIT_DIR)/%.o: %.c $(UP_UNIT_DIR)/flags
+	@mkdir -p $(@D)
+	$(UP_UNIT_SAY)$(CC) $(UP_UNIT_FLAGS) $(shell pkg-config --cflags check) -MMD -MP \
+	    -c -o $@ $<
+
+$(UP_UNIT_DIR)/up_unit: $(UP_UNIT_OBJECTS)
+	$(UP_UNIT_SAY)$(CC) $(UP_UNIT_FLAGS) -o $@ $^ $(shell pkg-config --libs check) \
+	    $(UP_APR_LIBS)
+
+-include $(UP_UNIT_OBJECTS:.o=.d)
