@@ -45,7 +45,7 @@ static const char *raw_target(const request_rec *r, const memory_t *memory)
         || !same(r->uri, memory->uri) || !same(r->args, memory->args)) {
         return NULL;
     }
-    if (*raw == '/' || strcmp(raw, "*") == 0) {
+    if (*raw == '/') {
         return raw;
     }
     raw = strstr(raw, "://");
@@ -90,10 +90,10 @@ static const char *replaced(request_rec *r, const up_pass_t *pass,
     return with_args(r, apr_pstrcat(r->pool, pass->uri, path, NULL));
 }
 
-static const char *refuse(int status, const char *text, int *pstatus,
+static const char *refuse(const char *text, int *pstatus,
                           const char **perror)
 {
-    *pstatus = status;
+    *pstatus = HTTP_BAD_REQUEST;
     *perror = text;
     return NULL;
 }
@@ -121,27 +121,16 @@ const char *up_target_of(request_rec *r, const up_pass_t *pass,
 {
     const char *target;
 
-    if (r->uri == NULL || r->method_number == M_CONNECT) {
-        return refuse(HTTP_BAD_REQUEST, "request target without a path",
-                      pstatus, perror);
+    if (r->uri == NULL || *r->uri != '/') {
+        return refuse("request target without a path", pstatus, perror);
     }
     target = choose(r, pass, baton);
-    if (*target == '\0') {
-        return refuse(HTTP_INTERNAL_SERVER_ERROR, "zero length URI to proxy",
-                      pstatus, perror);
-    }
-    if (*target != '/' && (strcmp(target, "*") || pass->uri)) {
-        return refuse(HTTP_BAD_REQUEST, "request target is not a path",
-                      pstatus, perror);
-    }
     if (!up_urimap_clean(target)) {
-        return refuse(HTTP_BAD_REQUEST,
-                      "blank or control character in the request target",
+        return refuse("blank or control character in the request target",
                       pstatus, perror);
     }
     if (up_urimap_climbs(target)) {
-        return refuse(HTTP_BAD_REQUEST,
-                      "encoded slash and .. in one path", pstatus, perror);
+        return refuse("encoded slash and .. in one path", pstatus, perror);
     }
     return target;
 }

@@ -12,8 +12,8 @@
 #include "mod_upstream_proxy.h"
 
 /**
- * pre_translate_name's part: remembers the URI as it is before anybody
- * rewrites it, to know later whether the client's own bytes still count.
+ * Remembers the URI as it is before anybody rewrites it, to know later
+ * whether the client's own bytes still count.
  * @param decoded the decoded path httpd works with
  * @return baton to hand to up_target_of, in r->pool
  */
@@ -24,9 +24,11 @@ const void *up_target_remember(request_rec *r, const char *decoded);
  * redirected internally or made a subrequest; raw prefix replaced textually
  * when it has one and the raw prefix matches (keeping %2F); else the decoded
  * path escaped (nginx's set of bytes) behind the URI part.
- * Blanks, controls and NUL never get out.
+ * Blanks, controls and NUL never get out, nor does a path that has both an
+ * encoded slash and a ".." segment: what httpd checked and what the backend
+ * makes of it could differ.
  * @param baton from up_target_remember, NULL: the raw bytes do not count
- * @return in r->pool; NULL with *pstatus = 400 or 500 and *perror the reason
+ * @return in r->pool; NULL with *pstatus = 400 and *perror the reason
  */
 const char *up_target_of(request_rec *r, const up_pass_t *pass,
                          const void *baton, int *pstatus,

@@ -188,9 +188,14 @@ static void forget_guesses(request_rec *r)
 
 /* The status line keeps the backend's number and reason: httpd takes it when
  * it is "NNN text" and agrees with r->status, also for numbers that it does
- * not know. */
+ * not know. A page that is fetched for an ErrorDocument does not turn the
+ * error into a success. */
 static void set_status(request_rec *r, const up_head_t *head)
 {
+    if (r->prev && ap_is_HTTP_ERROR(r->status)
+        && ap_is_HTTP_SUCCESS(head->status)) {
+        return;
+    }
     r->status = head->status;
     r->status_line =
         apr_psprintf(r->pool, "%d %s", head->status, head->reason);
