@@ -9,13 +9,13 @@
 
 #include <stddef.h>
 
-#include "http_core.h"
 #include "apr_strings.h"
 #include "config/address.h"
 #include "config/log.h"
 #include "config/pass.h"
 #include "config/section.h"
 #include "config/units.h"
+#include "http_core.h"
 
 #define DEFAULT_PORT         80
 #define DEFAULT_WEIGHT       1

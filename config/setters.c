@@ -6,13 +6,14 @@
 
 #include "config/setters.h"
 
-#include "http_core.h"
+#include "apr_lib.h"
 #include "apr_strings.h"
 #include "config/address.h"
 #include "config/derived.h"
 #include "config/log.h"
 #include "config/section.h"
 #include "config/units.h"
+#include "http_core.h"
 
 static const up_row_t *row_of(const cmd_parms *cmd)
 {
@@ -143,9 +144,24 @@ const char *up_setters_plain(cmd_parms *cmd, void *dconf, const char *word)
 
 /* --- texts --------------------------------------------------------------- */
 
-const char *up_setters_text(cmd_parms *cmd, void *dconf, const char *word)
+/* The next word of raw arguments, perhaps an empty one; NULL: no more. */
+static const char *next_word(cmd_parms *cmd, const char **pargs)
 {
-    up_settings_t *settings = dconf;
+    while (apr_isspace(**pargs)) {
+        (*pargs)++;
+    }
+    return **pargs != '\0' ? ap_getword_conf(cmd->pool, pargs) : NULL;
+}
+
+static const char *usage(const cmd_parms *cmd)
+{
+    return apr_psprintf(cmd->pool, "%s wants %s, in quotes when it has blanks",
+                        row_of(cmd)->name, cmd->cmd->errmsg);
+}
+
+static const char *set_text(cmd_parms *cmd, up_settings_t *settings,
+                            const char *word)
+{
     const char *error = begin(cmd, settings);
 
     if (error != NULL) {
@@ -153,6 +169,16 @@ const char *up_setters_text(cmd_parms *cmd, void *dconf, const char *word)
     }
     mark(cmd, settings);
     return up_text_parse(cmd, word, field_of(row_of(cmd), settings));
+}
+
+const char *up_setters_text(cmd_parms *cmd, void *dconf, const char *args)
+{
+    const char *word = next_word(cmd, &args);
+
+    if (word == NULL || next_word(cmd, &args) != NULL) {
+        return usage(cmd);
+    }
+    return set_text(cmd, dconf, word);
 }
 
 static int is_token(const char *word)
@@ -165,7 +191,7 @@ const char *up_setters_method(cmd_parms *cmd, void *dconf, const char *word)
     if (strstr(word, "%{") == NULL && !is_token(word)) {
         return complain(cmd, "wants a method such as POST", word);
     }
-    return up_setters_text(cmd, dconf, word);
+    return set_text(cmd, dconf, word);
 }
 
 /* --- lists: any entry here replaces the whole list from outside ---------- */
@@ -192,17 +218,22 @@ static const char *check_name(cmd_parms *cmd, const char *name)
     return error;
 }
 
-const char *up_setters_header(cmd_parms *cmd, void *dconf, const char *name,
-                              const char *value)
+const char *up_setters_header(cmd_parms *cmd, void *dconf, const char *args)
 {
-    const char *error = check_name(cmd, name);
+    const char *name = next_word(cmd, &args);
+    const char *value = name != NULL ? next_word(cmd, &args) : NULL;
+    const char *error;
     up_header_t header;
 
+    if (value == NULL || next_word(cmd, &args) != NULL) {
+        return usage(cmd);
+    }
+    error = check_name(cmd, name);
     if (error == NULL) {
         error = up_text_parse(cmd, value, &header.value);
     }
     if (error == NULL) {
-        header.name = apr_pstrdup(cmd->pool, name);
+        header.name = name;
         *(up_header_t *)append(cmd, dconf, sizeof(header)) = header;
     }
     return error;

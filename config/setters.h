@@ -40,12 +40,12 @@ const char *up_setters_parse_num(const up_row_t *row, const char *text,
 const char *up_setters_parse_version(const up_row_t *row, const char *text,
                                      void *field); /* int, 10 or 11 */
 
-/* setters, one a type of row */
+/* Setters, one a type of row. Those of texts take raw arguments: httpd takes
+ * an empty word for none, and an empty text is a good one. */
 const char *up_setters_plain(cmd_parms *cmd, void *dconf, const char *word);
-const char *up_setters_text(cmd_parms *cmd, void *dconf, const char *word);
+const char *up_setters_text(cmd_parms *cmd, void *dconf, const char *args);
 const char *up_setters_method(cmd_parms *cmd, void *dconf, const char *word);
-const char *up_setters_header(cmd_parms *cmd, void *dconf, const char *name,
-                              const char *value);
+const char *up_setters_header(cmd_parms *cmd, void *dconf, const char *args);
 const char *up_setters_name(cmd_parms *cmd, void *dconf, const char *name);
 const char *up_setters_failures(cmd_parms *cmd, void *dconf,
                                 const char *word);

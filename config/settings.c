@@ -27,9 +27,9 @@
     ROW(VERSION, HTTPVersion, http_version, http_version, 0, "1.1",           \
         "1.0 or 1.1")                                                         \
     ROW(HEADER, SetHeader, set_headers, set_headers, 0, NULL,                 \
-        "the name of a header field and its value or expression")             \
+        "the name of a header field and its value")             \
     ROW(TEXT, SetBody, set_body, set_body, 0, NULL,                           \
-        "a text or an expression")                                            \
+        "a text")                                            \
     ROW(FLAG, PassRequestHeaders, pass_request_headers,                       \
         pass_request_headers, 0, "on", "on or off")                           \
     ROW(FLAG, PassRequestBody, pass_request_body, pass_request_body, 0,       \
@@ -124,6 +124,8 @@ _Static_assert(ROW_COUNT <= 64, "up_settings_t.set has no bit for every row");
     AP_INIT_TAKE1(name, setter, row, WHERE, help)
 #define TWO(name, setter, row, help)                                          \
     AP_INIT_TAKE2(name, setter, row, WHERE, help)
+#define RAW(name, setter, row, help)                                          \
+    AP_INIT_RAW_ARGS(name, setter, row, WHERE, help)
 
 #define SET_FLAG(name, row, help)     ONE(name, up_setters_plain, row, help)
 #define SET_TIME(name, row, help)     ONE(name, up_setters_plain, row, help)
@@ -132,10 +134,10 @@ _Static_assert(ROW_COUNT <= 64, "up_settings_t.set has no bit for every row");
 #define SET_NUM(name, row, help)      ONE(name, up_setters_plain, row, help)
 #define SET_VERSION(name, row, help)  ONE(name, up_setters_plain, row, help)
 #define SET_LOWAT(name, row, help)    ONE(name, up_setters_lowat, row, help)
-#define SET_TEXT(name, row, help)     ONE(name, up_setters_text, row, help)
+#define SET_TEXT(name, row, help)     RAW(name, up_setters_text, row, help)
 #define SET_METHOD(name, row, help)   ONE(name, up_setters_method, row, help)
 #define SET_NAMES(name, row, help)    ONE(name, up_setters_name, row, help)
-#define SET_HEADER(name, row, help)   TWO(name, up_setters_header, row, help)
+#define SET_HEADER(name, row, help)   RAW(name, up_setters_header, row, help)
 #define SET_BUFFERS(name, row, help)  TWO(name, up_setters_buffers, row, help)
 #define SET_BIND(name, row, help)                                             \
     AP_INIT_TAKE12(name, up_setters_bind, row, WHERE, help)
