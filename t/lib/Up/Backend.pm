@@ -345,18 +345,19 @@ sub clear {
 # n (in its connection), t_head, t, problems}; see also Up::Backend::Conn.
 sub requests { return $_[0]->events('request') }
 
-# Connections: {conn, t, data (all bytes received), eof or reset (times),
-# requests => [...]}.
+# Connections accepted since ->clear: {conn, t, data (all bytes received),
+# eof or reset (times), requests => [...]}.
 sub connections {
     my ($self) = @_;
     my (%by, @all);
     for my $event ($self->events) {
         my $conn = $event->{conn};
-        if (!$by{$conn}) {
+        my $type = $event->{type};
+        if ($type eq 'accept') {
             push @all, $by{$conn} = { conn => $conn, t => $event->{t},
                 data => '', requests => [] };
         }
-        my $type = $event->{type};
+        next if !$by{$conn};
         $by{$conn}{data} .= $event->{bytes} if $type eq 'data';
         $by{$conn}{$type} = $event->{t} if $type =~ /^(?:eof|reset)$/;
         push @{ $by{$conn}{requests} }, $event if $type eq 'request';
