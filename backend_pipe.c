@@ -402,9 +402,8 @@ static void ended(up_pipe_t *pipe, apr_status_t rv)
     }
     else if (rv == APR_EINVAL) {
         pipe->rv = 0;
-        pipe->error = apr_pstrcat(pipe->r->pool,
-                                  "sent invalid chunked response: ",
-                                  pipe->leg->error, NULL);
+        pipe->error = apr_pstrcat(pipe->r->pool, "sent ", pipe->leg->error,
+                                  NULL);
     }
     else {
         pipe->error = "recv() failed";

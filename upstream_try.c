@@ -347,10 +347,10 @@ static up_verdict_e head_read(up_request_t *ur, apr_status_t rv)
     }
     if (rv == APR_EINVAL || rv == APR_ENOSPC) {
         return up_machine_fail(ur, UP_FAIL_INVALID_HEADER, 0,
-                    apr_psprintf(ur->r->pool, "sent %s header: %s%s",
-                                 rv == APR_ENOSPC ? "too big" : "invalid",
-                                 ur->leg.error, rv == APR_ENOSPC
-                                 ? " (UpstreamMaxHeaderSize)" : ""));
+                               apr_pstrcat(ur->r->pool, "sent ", ur->leg.error,
+                                           rv == APR_ENOSPC
+                                           ? " (UpstreamMaxHeaderSize)" : "",
+                                           NULL));
     }
     if (ur->leg.broken) {
         return up_machine_fail(ur, UP_FAIL_ERROR, ur->write_rv,

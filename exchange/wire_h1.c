@@ -36,7 +36,7 @@ static apr_status_t settle(up_leg_t *leg, const up_head_t *head)
 {
     if (head->status == 101) {
         /* No Upgrade was asked for (RFC 9110 15.2.2). */
-        leg->error = "switched protocols without being asked to";
+        leg->error = "101 without having been asked to switch protocols";
         return APR_EINVAL;
     }
     leg->error = up_head_framing(head, leg->head_request, &leg->framing);
