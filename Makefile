@@ -142,7 +142,7 @@ bench: $(MODULE)
 	bench/run
 
 demo:
-	tools/install-deps.sh
+	tools/install-deps.sh build
 	$(MAKE) all
 	demo/run
 

@@ -39,12 +39,30 @@ sub run_tests {
     return;
 }
 
+# What a test file says is shown only when it fails, for Apache::Test sends
+# diagnostics to the standard output.
 sub harness {
     my ($self) = @_;
-    return TAP::Harness->new({ merge => 0, jobs => $ENV{UP_JOBS} || 1,
-        verbosity => $self->{opts}{verbose} ? 1 : 0, timer => 1,
-        failures => 1, comments => 1,
+    my $verbose = $self->{opts}{verbose} ? 1 : 0;
+    my $harness = TAP::Harness->new({ merge => 0, verbosity => $verbose,
+        jobs => $ENV{UP_JOBS} || 1, timer => 1,
         lib => ["$ENV{UP_RUN}/t/lib"] });
+    return $harness if $verbose;
+    my %said;
+    $harness->callback(made_parser => sub {
+        my ($parser) = @_;
+        $parser->callback(ALL => sub {
+            my $line = $_[0]->raw;
+            push @{ $said{$parser} }, $line
+                if $line =~ /^\s*(?:not ok|Bail|#(?! (?:Subtest|Using)))/;
+        });
+    });
+    $harness->callback(after_test => sub {
+        my (undef, $parser) = @_;
+        my $said = delete $said{$parser} || [];
+        print map { "$_\n" } @$said if $parser->has_problems;
+    });
+    return $harness;
 }
 
 # The end of the run: the server must have ended well, too.
