@@ -9,10 +9,12 @@
 #include "config/group.h"
 #include "config/log.h"
 #include "config/pass.h"
+#include "config/process.h"
 #include "config/settings.h"
 #include "drivers/drive_sync.h"
 #include "exchange/note.h"
 #include "exchange/request_target.h"
+#include "http_connection.h"
 #include "http_core.h"
 #include "http_protocol.h"
 #include "http_request.h"
@@ -185,22 +187,39 @@ static int handler(request_rec *r)
 /* ------------------------------------------------------------------------ */
 /* the server's life */
 
+static int on_pre_connection(conn_rec *c, void *csd)
+{
+    (void)csd;
+    if (!c->master) {
+        up_client_attach(c);
+    }
+    return OK;
+}
+
 static int on_pre_config(apr_pool_t *pconf, apr_pool_t *plog,
                          apr_pool_t *ptemp)
 {
     (void)plog;
     (void)ptemp;
     up_group_reset(pconf);
+    up_process_reset();
     return OK;
 }
 
 static int on_check_config(apr_pool_t *pconf, apr_pool_t *plog,
                            apr_pool_t *ptemp, server_rec *s)
 {
-    int status = up_pass_post_config(pconf, ptemp, s);
-
     (void)plog;
-    return status == OK ? up_group_post_config(pconf, s) : status;
+    return up_pass_post_config(pconf, ptemp, s);
+}
+
+/* Here and not above: the error log is open now. */
+static int on_post_config(apr_pool_t *pconf, apr_pool_t *plog,
+                          apr_pool_t *ptemp, server_rec *s)
+{
+    (void)plog;
+    (void)ptemp;
+    return up_group_post_config(pconf, s);
 }
 
 static void on_child_init(apr_pool_t *p, server_rec *s)
@@ -233,8 +252,10 @@ static void register_hooks(apr_pool_t *p)
     up_variables_register(p);
     ap_hook_pre_config(on_pre_config, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_check_config(on_check_config, NULL, NULL, APR_HOOK_MIDDLE);
+    ap_hook_post_config(on_post_config, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_child_init(on_child_init, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_child_stopping(on_child_stopping, NULL, NULL, APR_HOOK_MIDDLE);
+    ap_hook_pre_connection(on_pre_connection, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_pre_translate_name(on_pre_translate_name, NULL, NULL,
                                APR_HOOK_MIDDLE);
     ap_hook_translate_name(on_translate_first, NULL, before_rewrite,
@@ -269,6 +290,7 @@ __attribute__((constructor)) static void make_commands(void)
     memset(commands, 0, sizeof(commands));
     join_commands(up_settings_commands);
     join_commands(up_group_commands);
+    join_commands(up_process_commands);
 }
 
 __attribute__((visibility("default")))

@@ -54,6 +54,7 @@
         "a size such as 1k")                                                  \
     ROW(FLAG, IgnoreClientAbort, ignore_client_abort, ignore_client_abort,    \
         0, "off", "on or off")                                                \
+    ROW(FLAG, Async, async, async, 0, "on", "on or off")                      \
     ROW(TIME, ConnectTimeout, connect_timeout, connect_timeout, 1, "60s",     \
         "a time such as 60s")                                                 \
     ROW(TIME, SendTimeout, send_timeout, send_timeout, 1, "60s",              \

@@ -64,6 +64,7 @@ struct up_settings_t {
     apr_off_t socket_sndbuf;
     apr_off_t send_lowat; /* accepted, ignored on Linux */
     int ignore_client_abort;
+    int async; /* a waiting exchange may leave its thread */
     int headers_hash_max_size; /* accepted for nginx's sake, inert */
     int headers_hash_bucket_size;
 

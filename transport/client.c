@@ -31,6 +31,7 @@ struct up_clientnet_t {
     apr_size_t slice;   /* memory a slice may have */
     apr_pool_t *aside;  /* for set-aside buckets; cleared when empty */
     int holding;        /* an exchange is under way */
+    void *driver;       /* not used here */
 };
 
 static ap_filter_rec_t *client_filter;
@@ -128,6 +129,10 @@ static apr_status_t client_out(ap_filter_t *f, apr_bucket_brigade *bb)
     up_clientnet_t *net = f->ctx;
     apr_status_t rv;
 
+    if (!net->kept) {
+        return bb ? ap_pass_brigade(f->next, bb)
+                  : f->next->frec->filter_func.out_func(f->next, NULL);
+    }
     if (net->c->aborted) {
         if (bb) {
             apr_brigade_cleanup(bb);
@@ -166,25 +171,44 @@ static apr_size_t slice_size(conn_rec *c)
     return most > 1 && most < SLICE_BYTES ? most - 1 : SLICE_BYTES;
 }
 
-/* The connection's filter, put in place at its first exchange. */
-static up_clientnet_t *net_of(conn_rec *c)
+void up_client_attach(conn_rec *c)
 {
-    up_clientnet_t *net = ap_get_module_config(c->conn_config,
-                                               &upstream_proxy_module);
+    up_clientnet_t *net = apr_pcalloc(c->pool, sizeof(*net));
 
-    if (!net) {
-        net = apr_pcalloc(c->pool, sizeof(*net));
-        net->c = c;
-        net->kept = apr_brigade_create(c->pool, c->bucket_alloc);
-        net->next = apr_brigade_create(c->pool, c->bucket_alloc);
-        net->slice = slice_size(c);
-        apr_pool_create(&net->aside, c->pool);
-        apr_pool_tag(net->aside, "upstream_client_aside");
-        net->filter = ap_add_output_filter_handle(client_filter, net, NULL,
-                                                  c);
-        ap_set_module_config(c->conn_config, &upstream_proxy_module, net);
+    net->c = c;
+    net->filter = ap_add_output_filter_handle(client_filter, net, NULL, c);
+    ap_set_module_config(c->conn_config, &upstream_proxy_module, net);
+}
+
+up_clientnet_t *up_clientnet_of(conn_rec *c)
+{
+    return c->master ? NULL : ap_get_module_config(c->conn_config,
+                                                   &upstream_proxy_module);
+}
+
+void **up_clientnet_driver(up_clientnet_t *net)
+{
+    return &net->driver;
+}
+
+/* What only connections with an exchange need. */
+static void furnish(up_clientnet_t *net)
+{
+    conn_rec *c = net->c;
+
+    net->kept = apr_brigade_create(c->pool, c->bucket_alloc);
+    net->next = apr_brigade_create(c->pool, c->bucket_alloc);
+    net->slice = slice_size(c);
+    apr_pool_create(&net->aside, c->pool);
+    apr_pool_tag(net->aside, "upstream_client_aside");
+}
+
+void up_clientnet_hold(up_clientnet_t *net, int hold)
+{
+    if (hold && !net->kept) {
+        furnish(net);
     }
-    return net;
+    net->holding = hold;
 }
 
 /* Filters that neither hold nor change a body. */
@@ -238,13 +262,12 @@ up_client_t *up_client_open(request_rec *r)
     client->r = r;
     client->fd = -1;
     remove_byterange(r);
-    if (!r->connection->master) {
+    client->net = up_clientnet_of(r->connection);
+    if (client->net) {
         sock = ap_get_conn_socket(r->connection);
-    }
-    if (sock && apr_os_sock_get(&fd, sock) == APR_SUCCESS) {
+        apr_os_sock_get(&fd, sock);
         client->fd = fd;
-        client->net = net_of(r->connection);
-        client->net->holding = 1;
+        up_clientnet_hold(client->net, 1);
     }
     client->pass_through = only_transparent(r);
     return client;
@@ -253,7 +276,7 @@ up_client_t *up_client_open(request_rec *r)
 void up_client_close(up_client_t *client)
 {
     if (client->net) {
-        client->net->holding = 0;
+        up_clientnet_hold(client->net, 0);
     }
 }
 
@@ -272,35 +295,33 @@ apr_status_t up_client_pass(up_client_t *client, apr_bucket_brigade *bb)
 
 apr_status_t up_client_write(up_client_t *client)
 {
-    apr_status_t rv;
-
     if (client->r->connection->aborted) {
         return APR_ECONNABORTED;
     }
-    if (!client->net) {
-        return APR_SUCCESS;
+    return client->net ? up_clientnet_write(client->net) : APR_SUCCESS;
+}
+
+static apr_off_t pending(const up_clientnet_t *net)
+{
+    apr_off_t bytes = net->kept_bytes;
+
+    if (net->c->data_in_output_filters) {
+        /* The core may also hold what was there before the exchange. */
+        bytes += net->given > 0 ? net->given : 1;
     }
-    rv = write_kept(client->net);
-    if (rv == APR_SUCCESS && up_client_pending(client) > 0) {
-        rv = APR_EAGAIN;
-    }
-    return rv;
+    return bytes;
+}
+
+apr_status_t up_clientnet_write(up_clientnet_t *net)
+{
+    apr_status_t rv = net->c->aborted ? APR_ECONNABORTED : write_kept(net);
+
+    return rv == APR_SUCCESS && pending(net) > 0 ? APR_EAGAIN : rv;
 }
 
 apr_off_t up_client_pending(const up_client_t *client)
 {
-    const up_clientnet_t *net = client->net;
-    apr_off_t pending;
-
-    if (!net) {
-        return 0;
-    }
-    pending = net->kept_bytes;
-    if (net->c->data_in_output_filters) {
-        /* The core may also hold what was there before the exchange. */
-        pending += net->given > 0 ? net->given : 1;
-    }
-    return pending;
+    return client->net ? pending(client->net) : 0;
 }
 
 apr_status_t up_client_read(up_client_t *client, apr_bucket_brigade *bb,

@@ -41,6 +41,28 @@ struct up_client_t {
 /** register_hooks: makes the filter known. */
 void up_client_register(void);
 
+/**
+ * pre_connection: puts the filter into place, transparent. Later would be too
+ * late: a request's filters that stand in front of the connection's never
+ * learn of a new first one.
+ */
+void up_client_attach(conn_rec *c);
+
+/** The connection's filter; NULL where there is none (HTTP/2 streams). */
+up_clientnet_t *up_clientnet_of(conn_rec *c);
+
+/**
+ * Takes hold of the output (1: no call blocks any more, up_clientnet_write
+ * does the writing) or lets go (0).
+ */
+void up_clientnet_hold(up_clientnet_t *net, int hold);
+
+/** As up_client_write, for the connection. */
+apr_status_t up_clientnet_write(up_clientnet_t *net);
+
+/** A place for what a driver keeps for the connection. */
+void **up_clientnet_driver(up_clientnet_t *net);
+
 /** Begins an exchange on r's connection. */
 up_client_t *up_client_open(request_rec *r);
 
