@@ -16,8 +16,9 @@ package Up::Backend;
 #   });
 #   $b->port, $b->addr, $b->url; $b->requests, $b->connections, $b->problems
 #
-# Options after the code: host => '::1', unix => 1 (or a path), backlog => n,
-# closed => 1 (reserve the port, refuse until ->open), rcvbuf => bytes.
+# Options after the code: host => '::1', port => n (default: any free one),
+# unix => 1 (or a path), backlog => n, closed => 1 (reserve the port, refuse
+# until ->open), rcvbuf => bytes.
 # The code runs in another process: it shares nothing with the test but
 # ->count, ->signal and ->wait_for.
 
@@ -59,7 +60,7 @@ sub start {
     }
     else {
         $self->{host} = $arg{host} // '127.0.0.1';
-        $self->{guard} = $self->_bind(0);
+        $self->{guard} = $self->_bind($arg{port} // 0);
         $self->{port} = $self->{guard}->sockport;
     }
     $live{ $self + 0 } = $self;

@@ -18,7 +18,8 @@ package Up::Server;
 # @NAME@ in the configuration stands for the argument of that name. Always
 # there: @PORT@, @ROOT@ (its directory), @HTDOCS@, @TMP@ (writable for the
 # children), @MODULES@. Options: mpm (event, worker, prefork; UP_MPM),
-# driver (UP_DRIVER), main (configuration before everything else), loglevel.
+# driver (UP_DRIVER), main (configuration before everything else), loglevel,
+# hosts (a text that stands in for /etc/hosts; see ->has_hosts).
 
 use strict;
 use warnings;
@@ -111,7 +112,7 @@ sub _prepare {
         mpm => delete $arg{mpm} // $ENV{UP_MPM} // 'event',
         conf => delete $arg{conf} // '', main => delete $arg{main} // '',
         loglevel => delete $arg{loglevel} // 'info upstream_proxy:trace2',
-        driver => $driver, vars => \%arg,
+        driver => $driver, hosts => delete $arg{hosts}, vars => \%arg,
         root => "$ENV{UP_RUN}/server-$$-" . ++$serial,
     }, $class;
     File::Path::make_path(map { "$self->{root}/$_" }
@@ -133,6 +134,11 @@ sub _configure {
     open my $fh, '>', "$root/conf/httpd.conf" or croak "httpd.conf: $!";
     print $fh $text;
     close $fh or croak "httpd.conf: $!";
+    if (defined $self->{hosts}) {
+        open $fh, '>', "$root/conf/hosts" or croak "hosts: $!";
+        print $fh $self->{hosts};
+        close $fh or croak "hosts: $!";
+    }
     return;
 }
 
@@ -163,8 +169,24 @@ END
 # setpriv: httpd ends when this test does, however that happens.
 sub _command {
     my ($self) = @_;
-    return ('setpriv', '--pdeathsig', 'TERM', $ENV{UP_HTTPD},
-        '-f', "$self->{root}/conf/httpd.conf", '-DFOREGROUND');
+    my @command = ($ENV{UP_HTTPD}, '-f', "$self->{root}/conf/httpd.conf",
+        '-DFOREGROUND');
+    unshift @command, _with_hosts("$self->{root}/conf/hosts")
+        if defined $self->{hosts};
+    return ('setpriv', '--pdeathsig', 'TERM', @command);
+}
+
+# A file system of its own, in which another file is /etc/hosts.
+sub _with_hosts {
+    my ($file) = @_;
+    return ('unshare', '--mount', 'sh', '-c',
+        'mount --bind "$0" /etc/hosts && exec "$@"', $file);
+}
+
+# May this test give its server an /etc/hosts?
+sub has_hosts {
+    return system('unshare --mount mount --bind /etc/hosts /etc/hosts '
+        . '2>/dev/null') == 0;
 }
 
 sub _spawn {
