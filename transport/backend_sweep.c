@@ -109,6 +109,7 @@ static void *APR_THREAD_FUNC run(apr_thread_t *thread, void *data)
     up_sweep_t *sweep = data;
     int all;
 
+    (void)thread;
     apr_thread_mutex_lock(sweep->lock);
     while (!sweep->ended) {
         if (!sweep->hurry) {
@@ -123,7 +124,6 @@ static void *APR_THREAD_FUNC run(apr_thread_t *thread, void *data)
         }
     }
     apr_thread_mutex_unlock(sweep->lock);
-    apr_thread_exit(thread, APR_SUCCESS);
     return NULL;
 }
 
