@@ -233,6 +233,8 @@ subtest 'framing' => sub {
     $req = seen(POST => '/framing/a', [@host], 'hello');
     is value($req, 'Content-Length'), 5, 'framing cannot be unset';
     is $req->{body}, 'hello', 'body';
+    $req = seen(PUT => '/framing/a', [@host, 'Content-Length' => 0]);
+    is value($req, 'Content-Length'), undef, 'but for a length of 0';
     $req = seen(POST => '/body/a', [@host], 'hello');
     is $req->{body}, 'ip=127.0.0.1', 'UpstreamSetBody';
     is value($req, 'Content-Length'), 12, 'with its length';

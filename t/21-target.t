@@ -37,6 +37,7 @@ RewriteEngine On
 RewriteRule ^/rewrite/(.*) /raw/new/$1 [PT]
 RewriteRule ^/rewrite-p/(.*) /p/new/$1 [PT]
 RewriteRule ^/rewrite-args/(.*) /raw/$1?b=2 [PT,QSA]
+RewriteRule ^(/raw/other-args.*) $1?c=3 [PT]
 <Location /gone>
     ErrorDocument 404 /raw/error%20page?e=1
 </Location>
@@ -130,6 +131,7 @@ subtest 'rewritten: the decoded path, escaped' => sub {
         'without a URI part';
     is sent('/rewrite-p/a%20b%25?x'), '/new/a%20b%25?x', 'with one';
     is sent('/rewrite-args/a?a=1'), '/raw/a?b=2&a=1', 'other arguments';
+    is sent('/raw/other-args%2E'), '/raw/other-args.?c=3', 'only arguments';
     is sent('/gone'), '/raw/error%20page?e=1', 'ErrorDocument';
 };
 
@@ -175,4 +177,18 @@ subtest 'slash' => sub {
 };
 
 ok $s->stop, 'httpd ended well';
+
+subtest 'where httpd itself is lenient' => sub {
+    $s = Up::Server->start(A => $b->addr, conf => <<'END');
+HttpProtocolOptions Unsafe
+UpstreamPass /raw/ http://@A@
+END
+    refused("/raw/a\x01b", 'a control', 400);
+    refused("/raw/a?\x0b", 'a control', 400);
+    refused("/raw/a\x7fb", 'DEL', 400);
+    refused("/raw/a?b#\x1f", 'a control behind #', 400);
+    is sent('/raw/a?b#c'), '/raw/a?b#c', 'a fragment';
+    ok $s->stop, 'httpd ended well';
+};
+
 done_testing;

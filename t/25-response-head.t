@@ -62,6 +62,9 @@ my %answer = (
         . "\r\n0123456789",
     vary => "200 OK\r\nVary: Accept\r\nVary: Cookie\r\n"
         . "Content-Length: 2\r\n\r\nok",
+    chunked => "200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        . "2\r\nok\r\n0\r\n\r\n",
+    both => "200 OK\r\nx-both: 2\r\nX-Both: 3\r\nContent-Length: 2\r\n\r\nok",
     cookie => "200 OK\r\nSet-Cookie: other=1\r\n"
         . "Set-Cookie: Session = a b; Path=/\r\nX-Two: 1\r\nX-Two: 2\r\n"
         . "Server: Backend/1\r\nETag: \"1\"\r\nETag: \"2\"\r\n"
@@ -96,6 +99,8 @@ AddLanguage de .de
     UpstreamPass http://@A@
     AddDefaultCharset utf-8
 </Location>
+Header set X-Both early early
+Header set X-Early early early
 <Location /earlier/>
     UpstreamPass http://@A@
     Header always set X-Always 1
@@ -105,6 +110,11 @@ AddLanguage de .de
 <Location /head/>
     UpstreamPass http://@A@
     UpstreamMethod HEAD
+</Location>
+<Location /head-unbuffered/>
+    UpstreamPass http://@A@
+    UpstreamMethod HEAD
+    UpstreamBuffering off
 </Location>
 <Location /vars/>
     UpstreamPass http://@A@
@@ -143,7 +153,7 @@ sub get {
 sub names {
     my ($res) = @_;
     return join ' ', map { $_->[0] } grep {
-        $_->[0] !~ /^(?:Date|Server|Content-Length)\z/ } @{ $res->fields };
+        $_->[0] !~ /^(?:Date|Server|Content-Length|X-Early|X-Both)\z/ } @{ $res->fields };
 }
 
 subtest 'fields and order' => sub {
@@ -261,10 +271,12 @@ subtest 'no body' => sub {
     is $k->get('/p/plain')->body, 'ok', 'the client connection lives';
     my %conn = map { $_->{conn} => 1 } $b->requests;
     is scalar keys %conn, 1, 'one backend connection';
-    $res = $k->get('/head/h500');
-    is $res->status, 200, 'UpstreamMethod HEAD for a GET';
-    is $res->body, '', 'no body';
-    is $res->header('Content-Length') // 0, 0, 'and none announced';
+    for my $where (qw(head head-unbuffered)) {
+        $res = $k->get("/$where/h500");
+        is $res->status, 200, 'UpstreamMethod HEAD for a GET';
+        is $res->body, '', 'no body';
+        is $res->header('Content-Length') // 0, 0, 'and none announced';
+    }
     is $k->get('/p/plain')->body, 'ok', 'the client connection lives';
 };
 
@@ -282,6 +294,9 @@ subtest 'other modules' => sub {
     is $res->header('X-Always'), 1, 'always set';
     is $res->header('X-A'), 1, "the backend's";
     is $res->header('X-Late'), 1, 'added';
+    is $res->header('X-Early'), 'early', 'set before, and not sent';
+    $res = get('/p/both');
+    is join('|', $res->field('X-Both')), '2|3', 'set before, and sent';
 };
 
 subtest 'variables' => sub {
@@ -320,4 +335,20 @@ subtest 'variables after an internal redirect' => sub {
 };
 
 ok $s->stop, 'httpd ended well';
+
+subtest 'what earlier phases thought of the body' => sub {
+    $s = Up::Server->start(A => $b->addr, conf => <<'END');
+UpstreamPass /p/ http://@A@
+Header set Content-Length 77 early
+Header set Content-Type x/early early
+END
+    my $res = get('/p/chunked');
+    is $res->body, 'ok', 'body';
+    is $res->header('Content-Length') // 2, 2, 'no other length';
+    is $res->header('Content-Type'), undef, 'no type';
+    $res = $s->ask('HEAD', '/p/h500');
+    is join('|', $res->field('Content-Length')), 500, 'length for HEAD';
+    ok $s->stop, 'httpd ended well';
+};
+
 done_testing;
