@@ -178,6 +178,26 @@ subtest 'slash' => sub {
 
 ok $s->stop, 'httpd ended well';
 
+for my $how (qw(On NoDecode)) {
+    subtest "AllowEncodedSlashes $how" => sub {
+        $s = Up::Server->start(A => $b->addr, HOW => $how, conf => <<'END');
+AllowEncodedSlashes @HOW@
+UpstreamPass /raw/ http://@A@
+UpstreamPass /p/ http://@A@/
+END
+        is sent('/raw/a%2Fb%2fc'), '/raw/a%2Fb%2fc', 'without a URI part';
+        is sent('/p/a%2Fb%2fc'), '/a%2Fb%2fc', 'with one';
+        is sent('/p//a%252Fb'), '/a%252Fb', 'escaped twice';
+        if ($how eq 'On') {
+            is sent('/p/a%2F..%2Fb'), '/b', 'httpd has resolved it';
+        }
+        else {
+            refused('/p/a%2F..%2Fb', 'an encoded slash behind ..', 400);
+        }
+        ok $s->stop, 'httpd ended well';
+    };
+}
+
 subtest 'where httpd itself is lenient' => sub {
     $s = Up::Server->start(A => $b->addr, conf => <<'END');
 HttpProtocolOptions Unsafe
