@@ -64,7 +64,8 @@ my %answer = (
         . "Content-Length: 2\r\n\r\nok",
     chunked => "200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         . "2\r\nok\r\n0\r\n\r\n",
-    both => "200 OK\r\nx-both: 2\r\nX-Both: 3\r\nContent-Length: 2\r\n\r\nok",
+    both => "200 OK\r\nx-both: 2\r\nX-Both: 3\r\n"
+        . "Content-Length: 2\r\n\r\nok",
     cookie => "200 OK\r\nSet-Cookie: other=1\r\n"
         . "Set-Cookie: Session = a b; Path=/\r\nX-Two: 1\r\nX-Two: 2\r\n"
         . "Server: Backend/1\r\nETag: \"1\"\r\nETag: \"2\"\r\n"
