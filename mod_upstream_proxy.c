@@ -11,6 +11,8 @@
 #include "config/pass.h"
 #include "config/process.h"
 #include "config/settings.h"
+#include "drivers/adopted.h"
+#include "drivers/drive_loop.h"
 #include "drivers/drive_sync.h"
 #include "exchange/note.h"
 #include "exchange/request_target.h"
@@ -22,6 +24,7 @@
 #include "mpm_common.h"
 #include "observe/variables.h"
 #include "peers/peer.h"
+#include "transport/ahead.h"
 #include "transport/backend_pool.h"
 #include "transport/client.h"
 #include "upstream_request.h"
@@ -145,14 +148,13 @@ static int redirect_to(request_rec *r, const char *location)
     return HTTP_MOVED_PERMANENTLY;
 }
 
-/* A client that left before it got anything is logged as nginx logs it. */
-static int client_gone(request_rec *r)
+/* What a loop must not run itself goes to where it may block. */
+static int on_handler_first(request_rec *r)
 {
-    r->status = UP_STATUS_CLIENT_GONE;
-    r->status_line = "499 Client Closed Request";
-    r->connection->aborted = 1;
-    r->connection->keepalive = AP_CONN_CLOSE;
-    return OK;
+    if (r->handler && strcmp(r->handler, HANDLER) == 0) {
+        return DECLINED;
+    }
+    return up_adopted_divert(r);
 }
 
 static int handler(request_rec *r)
@@ -180,8 +182,8 @@ static int handler(request_rec *r)
     if (!ur) {
         return status;
     }
-    status = up_drive_sync(ur, r->connection);
-    return status == UP_STATUS_CLIENT_GONE ? client_gone(r) : status;
+    return up_drive_loop_fits(r) ? up_drive_loop(ur, r)
+                                 : up_drive_sync(ur, r->connection);
 }
 
 /* ------------------------------------------------------------------------ */
@@ -229,6 +231,9 @@ static void on_child_init(apr_pool_t *p, server_rec *s)
     if (rv == APR_SUCCESS) {
         rv = up_pool_child_init(p, s);
     }
+    if (rv == APR_SUCCESS) {
+        rv = up_drive_loop_child_init(p, s);
+    }
     if (rv != APR_SUCCESS) {
         ap_log_error(APLOG_MARK, APLOG_CRIT, rv, s, UPLOGNO(0001)
                      "cannot set up the upstream servers of this child");
@@ -249,6 +254,8 @@ static void register_hooks(apr_pool_t *p)
     static const char *const before_rewrite[] = { "mod_rewrite.c", NULL };
 
     up_client_register();
+    up_ahead_register();
+    up_drive_loop_register();
     up_variables_register(p);
     ap_hook_pre_config(on_pre_config, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_check_config(on_check_config, NULL, NULL, APR_HOOK_MIDDLE);
@@ -265,6 +272,7 @@ static void register_hooks(apr_pool_t *p)
     ap_hook_map_to_storage(on_map_to_storage, NULL, NULL, APR_HOOK_FIRST);
     ap_hook_type_checker(on_type_checker, NULL, NULL, APR_HOOK_REALLY_FIRST);
     ap_hook_fixups(on_fixups, NULL, before_rewrite, APR_HOOK_REALLY_FIRST);
+    ap_hook_handler(on_handler_first, NULL, NULL, APR_HOOK_REALLY_FIRST);
     ap_hook_handler(handler, NULL, NULL, APR_HOOK_FIRST);
 }
 

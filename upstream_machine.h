@@ -51,6 +51,9 @@
 #include "transport/client.h"
 #include "upstream_request.h"
 
+/** The result for a client that left before it got anything. */
+#define UP_STATUS_CLIENT_GONE 499
+
 typedef enum up_state_e {
     UP_RECEIVE,
     UP_SELECT,
@@ -91,6 +94,9 @@ struct up_request_t {
     apr_status_t rv;    /* and as a status, 0: none */
     apr_status_t write_rv; /* the request could not be sent on: why */
     int result;         /* the handler's */
+    int waited;         /* has waited in SEND: edges may have come and gone */
+    void (*leaving)(void *baton); /* up_request_on_leave, may be NULL */
+    void *leaving_baton;
 };
 
 

@@ -19,6 +19,9 @@ void up_machine_release(up_request_t *ur, int reusable,
     apr_time_t now = apr_time_now();
 
     if (ur->leg.conn) {
+        if (ur->leaving) {
+            ur->leaving(ur->leaving_baton);
+        }
         tried->sent = ur->leg.sent;
         tried->received = ur->leg.received;
         tried->response_length = ur->leg.body_received;

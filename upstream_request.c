@@ -294,6 +294,9 @@ void up_request_client_end(up_request_t *ur, int hangup)
     }
     if (ur->settings->ignore_client_abort) {
         ur->client->half_closed = 1;
+        if (hangup) {
+            ur->client->fd = -1; /* poll would report it for ever */
+        }
         return;
     }
     if (!up_client_gone(ur->client, hangup)) {
@@ -305,6 +308,26 @@ void up_request_client_end(up_request_t *ur, int hangup)
     ur->trail->client_aborted = 1;
     up_machine_finish(ur, ur->client->header_out ? OK : UP_STATUS_CLIENT_GONE,
            "client gone");
+}
+
+void up_request_on_leave(up_request_t *ur, void (*leaving)(void *baton),
+                         void *baton)
+{
+    ur->leaving = leaving;
+    ur->leaving_baton = baton;
+}
+
+void up_request_abort(up_request_t *ur)
+{
+    if (ur->state == UP_FINISH || ur->state == UP_ENDED) {
+        return;
+    }
+    ap_log_rerror(APLOG_MARK, APLOG_NOTICE, 0, ur->r, UPLOGNO(0430)
+                  "given up while %s: the server is stopping "
+                  "(UpstreamShutdownTimeout)", ur->trail->activity);
+    ur->r->connection->aborted = 1;
+    up_machine_finish(ur, ur->client->header_out ? OK : UP_STATUS_CLIENT_GONE,
+                      "server stopping");
 }
 
 int up_request_backend_fd(const up_request_t *ur)
@@ -322,7 +345,16 @@ int up_request_watches_client(const up_request_t *ur)
     return !ur->client->half_closed;
 }
 
-int up_request_result(const up_request_t *ur)
+int up_request_result(up_request_t *ur)
 {
-    return ur->result;
+    request_rec *r = ur->r;
+
+    if (ur->result != UP_STATUS_CLIENT_GONE) {
+        return ur->result;
+    }
+    r->status = UP_STATUS_CLIENT_GONE;
+    r->status_line = "499 Client Closed Request";
+    r->connection->aborted = 1;
+    r->connection->keepalive = AP_CONN_CLOSE;
+    return OK;
 }

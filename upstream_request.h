@@ -16,10 +16,6 @@
 #include "mod_upstream_proxy.h"
 #include "transport/want.h"
 
-/** up_request_result for a client that left before it got anything: nginx's
- * status for the access log. */
-#define UP_STATUS_CLIENT_GONE 499
-
 typedef enum up_verdict_e {
     UP_AGAIN, /* step again at once */
     UP_WAIT,  /* wait for up_request_want first */
@@ -48,6 +44,16 @@ void up_request_expire(up_request_t *ur);
  */
 void up_request_client_end(up_request_t *ur, int hangup);
 
+/**
+ * `leaving` is called whenever the exchange is about to part with its backend
+ * connection, while the socket is still open.
+ */
+void up_request_on_leave(up_request_t *ur, void (*leaving)(void *baton),
+                         void *baton);
+
+/** Gives the exchange up, whatever it is at. Step again afterwards. */
+void up_request_abort(up_request_t *ur);
+
 /** Sockets to poll: -1 when there is none. */
 int up_request_backend_fd(const up_request_t *ur);
 int up_request_client_fd(const up_request_t *ur);
@@ -55,7 +61,10 @@ int up_request_client_fd(const up_request_t *ur);
 /** Is the end of the client's stream of interest? */
 int up_request_watches_client(const up_request_t *ur);
 
-/** The handler's result, after UP_DONE. */
-int up_request_result(const up_request_t *ur);
+/**
+ * The handler's result, after UP_DONE. A client that left before it got
+ * anything is noted on the request as nginx logs it, with 499.
+ */
+int up_request_result(up_request_t *ur);
 
 #endif

@@ -83,6 +83,7 @@ static up_verdict_e connected(up_request_t *ur)
     up_conn_t *conn = ur->leg.conn;
 
     ur->connecting = 0;
+    ur->waited = 0;
     tried->reused = conn->reused;
     tried->connect_time = conn->reused ? 0 : apr_time_now() - tried->started;
     conn->requests++;
@@ -210,14 +211,16 @@ up_verdict_e up_step_send(up_request_t *ur)
     if (rv == APR_SUCCESS) {
         up_machine_go(ur, UP_HEAD, ur->leg.broken ? "cannot send"
                                                   : "request sent");
-        /* Nothing can have been answered yet: wait before reading. */
-        return ur->leg.broken ? UP_AGAIN : wait_for_head(ur);
+        /* Sent in one go, nothing can have been answered yet: wait before
+         * reading. Otherwise an answer may have been signalled already. */
+        return ur->leg.broken || ur->waited ? UP_AGAIN : wait_for_head(ur);
     }
     if (rv != APR_EAGAIN) {
         return upload_failed(ur, rv);
     }
     rv = ur->leg.wire->read_head(&ur->leg);
     if (rv == APR_EAGAIN) {
+        ur->waited = 1;
         return wait_for_head(ur);
     }
     up_machine_go(ur, UP_HEAD, "early answer");
@@ -297,6 +300,18 @@ static void keep_for_error_page(request_rec *r, const up_head_t *head)
     }
 }
 
+/* A backend that says how long it keeps an idle connection closes it about
+ * then: a second earlier it is ours to give up. */
+static void heed_keep_alive(up_leg_t *leg, apr_interval_time_t keep_alive)
+{
+    apr_interval_time_t second = apr_time_from_sec(1);
+
+    leg->conn->idle_hint = keep_alive > second ? keep_alive - second : 0;
+    if (keep_alive >= 0 && keep_alive <= second) {
+        leg->framing.close = 1;
+    }
+}
+
 /* A final answer that the client gets. */
 static up_verdict_e respond(up_request_t *ur, const up_head_t *head)
 {
@@ -304,7 +319,7 @@ static up_verdict_e respond(up_request_t *ur, const up_head_t *head)
     int buffering = ur->settings->buffering;
 
     up_reshead_apply(ur->r, ur->settings, head, &ur->leg.framing, &relay);
-    ur->leg.conn->idle_hint = relay.keep_alive;
+    heed_keep_alive(&ur->leg, relay.keep_alive);
     if (relay.buffering >= 0) {
         buffering = relay.buffering;
     }

@@ -40,14 +40,19 @@ static int is_due(const up_want_t *want)
     return want->until && apr_time_now() >= want->until;
 }
 
-static void wait_for_events(up_request_t *ur, conn_rec *c)
+/* Waits for what the exchange wants, at most until `until`. */
+static void wait_for_events(up_request_t *ur, conn_rec *c, apr_time_t until)
 {
     const up_want_t *want = up_request_want(ur);
     struct pollfd fds[2];
     int client_fd = up_request_client_fd(ur);
-    int timeout = millis_until(want->until);
+    int timeout;
     int n;
 
+    if (!until || (want->until && want->until < until)) {
+        until = want->until;
+    }
+    timeout = millis_until(until);
     fds[0].fd = want->backend ? up_request_backend_fd(ur) : -1;
     fds[0].events = poll_events(want->backend);
     fds[0].revents = 0;
@@ -72,14 +77,24 @@ static void wait_for_events(up_request_t *ur, conn_rec *c)
     }
 }
 
-int up_drive_sync(up_request_t *ur, conn_rec *c)
+up_verdict_e up_drive_sync_until(up_request_t *ur, conn_rec *c,
+                                 apr_time_t until)
 {
     up_verdict_e verdict;
 
     while ((verdict = up_request_step(ur)) != UP_DONE) {
         if (verdict == UP_WAIT) {
-            wait_for_events(ur, c);
+            if (until && until <= apr_time_now()) {
+                return UP_WAIT;
+            }
+            wait_for_events(ur, c, until);
         }
     }
+    return UP_DONE;
+}
+
+int up_drive_sync(up_request_t *ur, conn_rec *c)
+{
+    up_drive_sync_until(ur, c, 0);
     return up_request_result(ur);
 }

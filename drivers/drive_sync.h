@@ -13,4 +13,11 @@
 /** Runs the exchange to its end; returns the handler's result. */
 int up_drive_sync(up_request_t *ur, conn_rec *c);
 
+/**
+ * Runs it until it is done (UP_DONE) or would have to wait beyond the moment
+ * `until` (UP_WAIT).
+ */
+up_verdict_e up_drive_sync_until(up_request_t *ur, conn_rec *c,
+                                 apr_time_t until);
+
 #endif

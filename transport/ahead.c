@@ -36,6 +36,21 @@ static void taken(up_ahead_t *ahead)
     ahead->bytes = 0;
 }
 
+/* Buckets without bytes would pass for data. */
+static void drop_empty(apr_bucket_brigade *bb)
+{
+    apr_bucket *e = APR_BRIGADE_FIRST(bb);
+
+    while (e != APR_BRIGADE_SENTINEL(bb)) {
+        apr_bucket *next = APR_BUCKET_NEXT(e);
+
+        if (e->length == 0) {
+            apr_bucket_delete(e);
+        }
+        e = next;
+    }
+}
+
 static void look_at(up_ahead_t *ahead, const char *data, apr_size_t len)
 {
     apr_size_t i;
@@ -164,6 +179,7 @@ static apr_status_t ahead_in(ap_filter_t *f, apr_bucket_brigade *bb,
         eat_newlines(ahead);
         taken(ahead);
     }
+    drop_empty(ahead->kept);
     if (APR_BRIGADE_EMPTY(ahead->kept) || mode == AP_MODE_INIT) {
         return ap_get_brigade(f->next, bb, mode, block, readbytes);
     }
@@ -187,9 +203,9 @@ static apr_status_t ahead_in(ap_filter_t *f, apr_bucket_brigade *bb,
 
 void up_ahead_register(void)
 {
-    /* Above all connection filters: httpd's request filters come next. */
+    /* Above the connection filters of others, mod_ssl's among them. */
     ahead_filter = ap_register_input_filter("UPSTREAM_AHEAD", ahead_in, NULL,
-                                            AP_FTYPE_CONNECTION - 1);
+                                            AP_FTYPE_CONNECTION);
 }
 
 up_ahead_t *up_ahead_make(conn_rec *c)
@@ -219,6 +235,7 @@ apr_status_t up_ahead_read(up_ahead_t *ahead)
         if (rv == APR_SUCCESS) {
             rv = look(ahead, ahead->fresh);
         }
+        drop_empty(ahead->fresh);
         APR_BRIGADE_CONCAT(ahead->kept, ahead->fresh);
     }
     return APR_STATUS_IS_EAGAIN(rv) ? APR_EAGAIN : rv;

@@ -18,6 +18,9 @@
  * FlushMaxThreshold says, and below FlushMaxThreshold. */
 #define SLICE_BYTES 49152
 
+/* So much may gather within one pass before any of it is written. */
+#define KEEP_BYTES 131072
+
 #define INTERIM "HTTP/1.1 100 Continue\r\n\r\n"
 
 /* The filter's state, one a connection. */
@@ -142,8 +145,11 @@ static apr_status_t client_out(ap_filter_t *f, apr_bucket_brigade *bb)
         return APR_ECONNABORTED;
     }
     if (net->holding) {
+        /* Written when the pass is over, head and body in one go, unless
+         * there is much of it. */
         rv = bb ? keep(net, bb) : APR_SUCCESS;
-        return rv == APR_SUCCESS ? write_kept(net) : rv;
+        return rv == APR_SUCCESS && net->kept_bytes > KEEP_BYTES
+                   ? write_kept(net) : rv;
     }
     if (!bb) {
         return f->next->frec->filter_func.out_func(f->next, NULL);
@@ -287,6 +293,9 @@ apr_status_t up_client_pass(up_client_t *client, apr_bucket_brigade *bb)
     client->header_out = 1;
     rv = ap_pass_brigade(client->r->output_filters, bb);
     apr_brigade_cleanup(bb);
+    if (rv == APR_SUCCESS && client->net) {
+        rv = write_kept(client->net);
+    }
     if (rv == APR_SUCCESS && client->r->connection->aborted) {
         rv = APR_ECONNABORTED;
     }
@@ -374,5 +383,8 @@ int up_client_gone(up_client_t *client, int hangup)
                                        c->bucket_alloc));
     APR_BRIGADE_INSERT_TAIL(bb, apr_bucket_flush_create(c->bucket_alloc));
     rv = ap_pass_brigade(c->output_filters, bb);
+    if (rv == APR_SUCCESS) {
+        rv = write_kept(client->net);
+    }
     return rv != APR_SUCCESS || c->aborted;
 }

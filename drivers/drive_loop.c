@@ -1,0 +1,148 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/* Which exchanges go to a loop, and when; see drive_loop.h. */
+
+#include "drivers/drive_loop.h"
+
+#include "ap_mpm.h"
+#include "config/log.h"
+#include "config/process.h"
+#include "config/settings.h"
+#include "drivers/adopted.h"
+#include "drivers/drive_sync.h"
+#include "drivers/loop.h"
+#include "http_connection.h"
+#include "http_protocol.h"
+#include "mpm_common.h"
+#include "transport/client.h"
+
+#define FEW_SIDE_THREADS 16
+
+/* Only event suspends connections, and only as this module needs it. */
+static int mpm_suspends(void)
+{
+    int async = 0;
+
+    return ap_mpm_query(AP_MPMQ_IS_ASYNC, &async) == APR_SUCCESS && async
+           && strcmp(ap_show_mpm(), "event") == 0;
+}
+
+/* Can a request on this connection turn it into an HTTP/2 one? */
+static int may_be_upgraded(request_rec *r)
+{
+    const apr_array_header_t *upgrades = NULL;
+
+    return ap_get_protocol_upgrades(r->connection, r, r->server, 0, &upgrades)
+               == APR_SUCCESS
+           && upgrades && upgrades->nelts > 0;
+}
+
+static int too_many(void)
+{
+    int most = up_process()->max_suspended;
+
+    return most && up_adopted_parked() >= most;
+}
+
+int up_drive_loop_fits(request_rec *r)
+{
+    conn_rec *c = r->connection;
+
+    if (!up_loop_running() || !up_settings_of(r)->async || r->main || r->prev
+        || c->master || !c->cs || c->clogging_input_filters
+        || !up_clientnet_of(c) || too_many()) {
+        return 0;
+    }
+    return up_adopted_of(c) || !may_be_upgraded(r);
+}
+
+int up_drive_loop(up_request_t *ur, request_rec *r)
+{
+    conn_rec *c = r->connection;
+    up_adopted_t *adopted = up_adopted_of(c);
+    up_verdict_e verdict;
+
+    if (adopted) {
+        up_adopted_note_hooks(adopted);
+        verdict = up_drive_sync_until(ur, c, 1);
+    }
+    else {
+        /* A connection of few requests is better off with its worker: the
+         * way to a loop is one-way and costs more than a short answer. */
+        verdict = up_drive_sync_until(
+            ur, c, c->keepalives ? 1
+                                 : apr_time_now() + up_process()->async_delay);
+    }
+    if (verdict == UP_DONE) {
+        return up_request_result(ur);
+    }
+    if (adopted) {
+        up_adopted_park(adopted, r, ur);
+        return SUSPENDED;
+    }
+    return up_adopted_make(r, ur) ? SUSPENDED : up_drive_sync(ur, c);
+}
+
+/* ------------------------------------------------------------------------ */
+/* hooks */
+
+static int on_pre_connection(conn_rec *c, void *csd)
+{
+    (void)c;
+    (void)csd;
+    up_adopted_thread_moved_on();
+    return OK;
+}
+
+static int on_process_connection(conn_rec *c)
+{
+    (void)c;
+    up_adopted_thread_moved_on();
+    return DECLINED;
+}
+
+static void on_suspend_connection(conn_rec *c, request_rec *r)
+{
+    (void)r;
+    if (!c->master) {
+        up_adopted_enter(c);
+    }
+}
+
+static void on_child_stopping(apr_pool_t *p, int graceful)
+{
+    (void)p;
+    if (!up_loop_running()) {
+        return;
+    }
+    if (graceful) {
+        up_loop_stop_gracefully();
+    }
+    else {
+        up_loop_stop();
+    }
+}
+
+void up_drive_loop_register(void)
+{
+    ap_hook_pre_connection(on_pre_connection, NULL, NULL,
+                           APR_HOOK_REALLY_FIRST);
+    ap_hook_process_connection(on_process_connection, NULL, NULL,
+                               APR_HOOK_REALLY_FIRST);
+    ap_hook_suspend_connection(on_suspend_connection, NULL, NULL,
+                               APR_HOOK_REALLY_LAST);
+    ap_hook_child_stopping(on_child_stopping, NULL, NULL, APR_HOOK_MIDDLE);
+}
+
+apr_status_t up_drive_loop_child_init(apr_pool_t *p, server_rec *s)
+{
+    int threads = 0;
+
+    if (!mpm_suspends()) {
+        return APR_SUCCESS;
+    }
+    ap_mpm_query(AP_MPMQ_MAX_THREADS, &threads);
+    return up_loop_start(p, s, up_process()->loops,
+                         threads > FEW_SIDE_THREADS ? threads
+                                                    : FEW_SIDE_THREADS);
+}

@@ -1,0 +1,453 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/* Event loops, watchdog and side pool; see loop.h. */
+
+#include "drivers/loop.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "apr_atomic.h"
+#include "apr_thread_mutex.h"
+#include "apr_thread_pool.h"
+#include "config/log.h"
+#include "drivers/wheel.h"
+
+#define MOST_LOOPS 16
+#define BATCH 64
+
+/* The watchdog looks this often while anything is watched... */
+#define LOOK apr_time_from_msec(10)
+/* ...and calls a loop stuck that has not moved for this many looks. */
+#define STUCK_LOOKS 2
+
+/* Threads that may stand in for stuck ones, a loop. */
+#define MOST_SPARES 8
+
+#define EDGES (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET)
+
+APR_RING_HEAD(up_watchring_t, up_watch_t);
+
+struct up_loop_t {
+    apr_thread_mutex_t *lock; /* all below, but epoll and wake */
+    int epoll;
+    int wake;                 /* eventfd */
+    struct up_watchring_t all;
+    struct up_watchring_t ready;
+    struct up_watchring_t grave; /* gone; freed when no thread can still
+                                    have an event of theirs in hand */
+    up_wheel_t *wheel;
+    int watched;              /* length of `all` */
+    int waiting;              /* threads in epoll_wait */
+    int spares;               /* threads that stand in */
+    unsigned int beat;        /* grows with every run and wait */
+    unsigned int seen;        /* the watchdog's: beat at its last look */
+    int looks;                /* at the same beat */
+    int stop;
+    apr_thread_t *thread;
+};
+
+static struct {
+    up_loop_t loops[MOST_LOOPS];
+    int count;
+    apr_thread_t *watchdog;
+    apr_thread_pool_t *side;
+    server_rec *s;
+    apr_uint32_t next;        /* loop for the next watch */
+    volatile apr_uint32_t stopping;
+    volatile apr_uint32_t stopped;
+} loops;
+
+/* ------------------------------------------------------------------------ */
+/* with the lock held */
+
+static void rouse(up_loop_t *loop)
+{
+    apr_uint64_t one = 1;
+
+    if (write(loop->wake, &one, sizeof(one)) < 0) {
+        return; /* full: it is awake already */
+    }
+}
+
+/* Notes events; the watch is run when nobody runs it. */
+static void note(up_watch_t *watch, unsigned int events)
+{
+    watch->events |= events;
+    if (!watch->busy && !watch->queued) {
+        watch->queued = 1;
+        APR_RING_INSERT_TAIL(&watch->loop->ready, watch, up_watch_t, ready);
+    }
+}
+
+static void bury(up_loop_t *loop, up_watch_t *watch)
+{
+    up_wheel_remove(loop->wheel, watch);
+    APR_RING_REMOVE(watch, all);
+    APR_RING_INSERT_TAIL(&loop->grave, watch, up_watch_t, all);
+    loop->watched--;
+}
+
+static void empty_grave(up_loop_t *loop)
+{
+    while (!APR_RING_EMPTY(&loop->grave, up_watch_t, all)) {
+        up_watch_t *watch = APR_RING_FIRST(&loop->grave);
+
+        APR_RING_REMOVE(watch, all);
+        free(watch);
+    }
+}
+
+static void *APR_THREAD_FUNC run_aside(apr_thread_t *thread, void *data);
+
+/* After a run: what next? */
+static void settle(up_watch_t *watch, up_turn_e turn)
+{
+    up_loop_t *loop = watch->loop;
+
+    if (turn == UP_TURN_GONE) {
+        bury(loop, watch);
+        return;
+    }
+    if (turn == UP_TURN_SIDE
+        && apr_thread_pool_push(loops.side, run_aside, watch,
+                                APR_THREAD_TASK_PRIORITY_NORMAL, NULL)
+               == APR_SUCCESS) {
+        return; /* it stays busy */
+    }
+    watch->busy = 0;
+    watch->due = watch->deadline;
+    up_wheel_set(loop->wheel, watch);
+    if (turn != UP_TURN_WAIT) {
+        note(watch, UP_EV_CALL);
+    }
+    else if (watch->events) {
+        note(watch, 0);
+    }
+}
+
+static void run_next(up_loop_t *loop, apr_thread_t *thread)
+{
+    up_watch_t *watch = APR_RING_FIRST(&loop->ready);
+    unsigned int events = watch->events;
+    up_turn_e turn;
+
+    APR_RING_REMOVE(watch, ready);
+    watch->queued = 0;
+    watch->events = 0;
+    watch->busy = 1;
+    loop->beat++;
+    apr_thread_mutex_unlock(loop->lock);
+    turn = watch->run(watch, events, thread, 0);
+    apr_thread_mutex_lock(loop->lock);
+    settle(watch, turn);
+}
+
+static void take_event(up_loop_t *loop, const struct epoll_event *event)
+{
+    apr_uintptr_t data = (apr_uintptr_t)event->data.ptr;
+    up_watch_t *watch = (up_watch_t *)(data & ~(apr_uintptr_t)1);
+    unsigned int events = UP_EV_CLIENT;
+
+    if (!watch) {
+        apr_uint64_t count;
+
+        if (read(loop->wake, &count, sizeof(count)) < 0) {
+            return;
+        }
+        return;
+    }
+    if (data & 1) {
+        note(watch, UP_EV_BACKEND);
+        return;
+    }
+    if (event->events & EPOLLRDHUP) {
+        events |= UP_EV_CLIENT_END;
+    }
+    if (event->events & (EPOLLHUP | EPOLLERR)) {
+        events |= UP_EV_CLIENT_HUP;
+    }
+    note(watch, events);
+}
+
+static void expired(up_watch_t *watch)
+{
+    note(watch, UP_EV_TIMER);
+}
+
+/* Waits for events or the next timer, and notes what came. */
+static void wait_for_events(up_loop_t *loop)
+{
+    struct epoll_event events[BATCH];
+    int timeout = up_wheel_timeout(loop->wheel, apr_time_now());
+    int n;
+    int i;
+
+    loop->waiting++;
+    apr_thread_mutex_unlock(loop->lock);
+    n = epoll_wait(loop->epoll, events, BATCH, timeout);
+    apr_thread_mutex_lock(loop->lock);
+    loop->waiting--;
+    loop->beat++;
+    for (i = 0; i < n; i++) {
+        take_event(loop, &events[i]);
+    }
+    up_wheel_turn(loop->wheel, apr_time_now(), expired);
+    if (!loop->waiting) {
+        empty_grave(loop);
+    }
+}
+
+/* Runs the loop until it stops; a spare only until another thread waits. */
+static void run_loop(up_loop_t *loop, apr_thread_t *thread, int spare)
+{
+    apr_thread_mutex_lock(loop->lock);
+    while (!loop->stop) {
+        if (!APR_RING_EMPTY(&loop->ready, up_watch_t, ready)) {
+            run_next(loop, thread);
+        }
+        else if (spare && loop->waiting) {
+            break;
+        }
+        else {
+            wait_for_events(loop);
+        }
+    }
+    if (spare) {
+        loop->spares--;
+    }
+    apr_thread_mutex_unlock(loop->lock);
+}
+
+/* ------------------------------------------------------------------------ */
+/* threads */
+
+static void *APR_THREAD_FUNC run_aside(apr_thread_t *thread, void *data)
+{
+    up_watch_t *watch = data;
+    up_loop_t *loop = watch->loop;
+    up_turn_e turn = watch->run(watch, UP_EV_CALL, thread, 1);
+
+    apr_thread_mutex_lock(loop->lock);
+    settle(watch, turn);
+    if (loop->waiting) {
+        rouse(loop);
+    }
+    apr_thread_mutex_unlock(loop->lock);
+    return NULL;
+}
+
+static void *APR_THREAD_FUNC loop_thread(apr_thread_t *thread, void *data)
+{
+    run_loop(data, thread, 0);
+    apr_thread_exit(thread, APR_SUCCESS);
+    return NULL;
+}
+
+static void *APR_THREAD_FUNC spare_thread(apr_thread_t *thread, void *data)
+{
+    run_loop(data, thread, 1);
+    return NULL;
+}
+
+/* Has this loop not moved since the last looks, with nobody waiting? */
+static void look_at(up_loop_t *loop)
+{
+    apr_thread_mutex_lock(loop->lock);
+    if (loop->waiting || loop->beat != loop->seen) {
+        loop->seen = loop->beat;
+        loop->looks = 0;
+    }
+    else if (++loop->looks >= STUCK_LOOKS && loop->spares < MOST_SPARES
+             && apr_thread_pool_push(loops.side, spare_thread, loop,
+                                     APR_THREAD_TASK_PRIORITY_HIGHEST, NULL)
+                    == APR_SUCCESS) {
+        loop->spares++;
+        loop->looks = 0;
+    }
+    apr_thread_mutex_unlock(loop->lock);
+}
+
+static void *APR_THREAD_FUNC watchdog_thread(apr_thread_t *thread, void *data)
+{
+    int i;
+
+    (void)data;
+    while (!apr_atomic_read32(&loops.stopped)) {
+        int watched = 0;
+
+        for (i = 0; i < loops.count; i++) {
+            look_at(&loops.loops[i]);
+            watched += loops.loops[i].watched;
+        }
+        apr_sleep(watched ? LOOK : LOOK * 10);
+    }
+    apr_thread_exit(thread, APR_SUCCESS);
+    return NULL;
+}
+
+/* ------------------------------------------------------------------------ */
+/* for others */
+
+static apr_status_t make_loop(up_loop_t *loop, apr_pool_t *p)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = NULL };
+    apr_status_t rv = apr_thread_mutex_create(&loop->lock,
+                                              APR_THREAD_MUTEX_DEFAULT, p);
+
+    if (rv != APR_SUCCESS) {
+        return rv;
+    }
+    APR_RING_INIT(&loop->all, up_watch_t, all);
+    APR_RING_INIT(&loop->ready, up_watch_t, ready);
+    APR_RING_INIT(&loop->grave, up_watch_t, all);
+    loop->wheel = up_wheel_make(p, apr_time_now());
+    loop->epoll = epoll_create1(EPOLL_CLOEXEC);
+    loop->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (loop->epoll < 0 || loop->wake < 0
+        || epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->wake, &event) < 0) {
+        return errno;
+    }
+    return ap_thread_create(&loop->thread, NULL, loop_thread, loop, p);
+}
+
+static apr_status_t stop_at_end(void *unused)
+{
+    (void)unused;
+    up_loop_stop();
+    return APR_SUCCESS;
+}
+
+static int usual_loops(void)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return processors < 1 ? 1 : processors > 4 ? 4 : (int)processors;
+}
+
+apr_status_t up_loop_start(apr_pool_t *p, server_rec *s, int count,
+                           int side_threads)
+{
+    apr_status_t rv;
+    int i;
+
+    loops.s = s;
+    rv = apr_thread_pool_create(&loops.side, 0, (apr_size_t)side_threads, p);
+    if (rv != APR_SUCCESS) {
+        return rv;
+    }
+    /* Side threads are there in a moment, and stay a while. */
+    apr_thread_pool_threshold_set(loops.side, 0);
+    apr_thread_pool_idle_max_set(loops.side, 4);
+    apr_pool_pre_cleanup_register(p, NULL, stop_at_end);
+    count = count > 0 ? count : usual_loops();
+    for (i = 0; i < count && i < MOST_LOOPS; i++) {
+        rv = make_loop(&loops.loops[i], p);
+        if (rv != APR_SUCCESS) {
+            return rv;
+        }
+        loops.count++;
+    }
+    return ap_thread_create(&loops.watchdog, NULL, watchdog_thread, NULL, p);
+}
+
+int up_loop_running(void)
+{
+    return loops.count > 0 && !apr_atomic_read32(&loops.stopped);
+}
+
+int up_loop_stopping(void)
+{
+    return apr_atomic_read32(&loops.stopping) != 0;
+}
+
+apr_status_t up_loop_add(up_watch_t *watch, int client_fd)
+{
+    apr_uint32_t n = apr_atomic_inc32(&loops.next);
+    up_loop_t *loop = &loops.loops[n % (apr_uint32_t)loops.count];
+    struct epoll_event event = { .events = EDGES, .data.ptr = watch };
+
+    watch->loop = loop;
+    watch->tick = -1;
+    watch->backend_fd = -1;
+    apr_thread_mutex_lock(loop->lock);
+    if (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, client_fd, &event) < 0) {
+        apr_status_t rv = errno;
+
+        apr_thread_mutex_unlock(loop->lock);
+        return rv;
+    }
+    APR_RING_INSERT_TAIL(&loop->all, watch, up_watch_t, all);
+    loop->watched++;
+    note(watch, UP_EV_CALL);
+    if (loop->waiting) {
+        rouse(loop);
+    }
+    apr_thread_mutex_unlock(loop->lock);
+    return APR_SUCCESS;
+}
+
+void up_loop_watch_backend(up_watch_t *watch, int fd)
+{
+    struct epoll_event event = { .events = EDGES };
+    int epoll = watch->loop->epoll;
+
+    if (fd == watch->backend_fd) {
+        return;
+    }
+    if (watch->backend_fd >= 0) {
+        epoll_ctl(epoll, EPOLL_CTL_DEL, watch->backend_fd, &event);
+    }
+    watch->backend_fd = fd;
+    if (fd >= 0) {
+        event.data.ptr = (char *)watch + 1;
+        if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0) {
+            ap_log_error(APLOG_MARK, APLOG_ERR, errno, loops.s, UPLOGNO(0501)
+                         "cannot watch the socket of a backend");
+        }
+    }
+}
+
+void up_loop_stop_gracefully(void)
+{
+    int i;
+
+    apr_atomic_set32(&loops.stopping, 1);
+    for (i = 0; i < loops.count; i++) {
+        up_loop_t *loop = &loops.loops[i];
+        up_watch_t *watch;
+
+        apr_thread_mutex_lock(loop->lock);
+        APR_RING_FOREACH(watch, &loop->all, up_watch_t, all) {
+            note(watch, UP_EV_STOP);
+        }
+        rouse(loop);
+        apr_thread_mutex_unlock(loop->lock);
+    }
+}
+
+void up_loop_stop(void)
+{
+    apr_status_t rv;
+    int i;
+
+    if (!loops.count || apr_atomic_xchg32(&loops.stopped, 1)) {
+        return;
+    }
+    for (i = 0; i < loops.count; i++) {
+        apr_thread_mutex_lock(loops.loops[i].lock);
+        loops.loops[i].stop = 1;
+        rouse(&loops.loops[i]);
+        apr_thread_mutex_unlock(loops.loops[i].lock);
+    }
+    for (i = 0; i < loops.count; i++) {
+        apr_thread_join(&rv, loops.loops[i].thread);
+    }
+    if (loops.watchdog) {
+        apr_thread_join(&rv, loops.watchdog);
+    }
+    apr_thread_pool_destroy(loops.side);
+}
