@@ -154,7 +154,8 @@ sub get {
 sub names {
     my ($res) = @_;
     return join ' ', map { $_->[0] } grep {
-        $_->[0] !~ /^(?:Date|Server|Content-Length|X-Early|X-Both)\z/ } @{ $res->fields };
+        $_->[0] !~ /^(?:Date|Server|Content-Length|X-Early|X-Both)\z/
+    } @{ $res->fields };
 }
 
 subtest 'fields and order' => sub {
