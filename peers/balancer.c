@@ -18,8 +18,7 @@ static int list_size(const up_peers_t *peers)
 int up_balancer_usable_locked(const up_pick_t *pick, const up_peer_t *peer,
                               apr_time_t now)
 {
-    return !pick->tried[peer->index] &&
-           up_peer_usable_locked(pick->peers, peer, now);
+    return !pick->tried[peer->index] && up_peer_usable_locked(peer, now);
 }
 
 up_pick_t *up_balancer_begin(apr_pool_t *p, up_peers_t *peers,
@@ -64,10 +63,7 @@ up_peer_t *up_balancer_pick(up_pick_t *pick, apr_time_t now)
 int up_balancer_done(up_pick_t *pick, up_peer_t *peer, up_outcome_e outcome,
                      apr_time_t now)
 {
-    if (pick->peers->single) {
-        pick->tries = 0;
-    }
-    else if (pick->tries > 0) {
+    if (pick->tries > 0) {
         pick->tries--;
     }
     return up_peer_give(pick->peers, peer, outcome, now);
@@ -87,7 +83,7 @@ int up_balancer_another(const up_pick_t *pick, apr_time_t now)
     for (i = 0; !found && i < peers->backup.count; i++) {
         /* moving to the backups forgets what was tried */
         found = !(pick->on_backup && pick->tried[i]) &&
-                up_peer_usable_locked(peers, &peers->backup.peers[i], now);
+                up_peer_usable_locked(&peers->backup.peers[i], now);
     }
     apr_thread_mutex_unlock(peers->lock);
     return found;

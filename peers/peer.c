@@ -119,8 +119,7 @@ static int window_over(const up_peer_t *peer, apr_time_t now)
            apr_time_sec(peer->server->fail_timeout);
 }
 
-int up_peer_usable_locked(const up_peers_t *peers, const up_peer_t *peer,
-                          apr_time_t now)
+int up_peer_usable_locked(const up_peer_t *peer, apr_time_t now)
 {
     const up_server_t *server = peer->server;
 
@@ -130,8 +129,8 @@ int up_peer_usable_locked(const up_peers_t *peers, const up_peer_t *peer,
     if (server->max_conns && peer->in_use >= server->max_conns) {
         return 0;
     }
-    return peers->single || !server->max_fails ||
-           peer->fails < server->max_fails || window_over(peer, now);
+    return !server->max_fails || peer->fails < server->max_fails ||
+           window_over(peer, now);
 }
 
 void up_peer_take_locked(up_peer_t *peer, apr_time_t now)

@@ -54,8 +54,7 @@ apr_status_t up_peers_child_init(apr_pool_t *p);
  * May this peer be chosen now? Not down, below max_conns, not resting after
  * max_fails failures. Lock held.
  */
-int up_peer_usable_locked(const up_peers_t *peers, const up_peer_t *peer,
-                          apr_time_t now);
+int up_peer_usable_locked(const up_peer_t *peer, apr_time_t now);
 
 /** Counts a chosen peer: in_use, checked. Lock held. */
 void up_peer_take_locked(up_peer_t *peer, apr_time_t now);

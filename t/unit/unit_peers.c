@@ -228,11 +228,6 @@ static int failed(up_peers_t *peers, up_peer_t *peer, apr_time_t now)
     return up_peer_give(peers, peer, UP_OUTCOME_FAILED, now);
 }
 
-static int usable(up_peers_t *peers, up_peer_t *peer, apr_time_t now)
-{
-    return up_peer_usable_locked(peers, peer, now);
-}
-
 static up_peers_t *two(int max_fails, int weight)
 {
     return start(unit_group((unit_server_t[]){
@@ -247,23 +242,23 @@ START_TEST(rests_for_fail_timeout)
     up_pick_t *pick;
 
     ck_assert_int_eq(failed(peers, peer, AT(100) + 999999), 1);
-    ck_assert(!usable(peers, peer, AT(101)));
+    ck_assert(!up_peer_usable_locked(peer, AT(101)));
     /* whole seconds, and more than fail_timeout */
-    ck_assert(!usable(peers, peer, AT(110) + 999999));
-    ck_assert(usable(peers, peer, AT(111)));
+    ck_assert(!up_peer_usable_locked(peer, AT(110) + 999999));
+    ck_assert(up_peer_usable_locked(peer, AT(111)));
 
     /* one request a window goes through */
     pick = begin(peers);
     while (up_balancer_pick(pick, AT(111)) != peer) {
         ck_assert(up_balancer_another(pick, AT(111)));
     }
-    ck_assert(!usable(peers, peer, AT(111)));
-    ck_assert(!usable(peers, peer, AT(121)));
-    ck_assert(usable(peers, peer, AT(122)));
+    ck_assert(!up_peer_usable_locked(peer, AT(111)));
+    ck_assert(!up_peer_usable_locked(peer, AT(121)));
+    ck_assert(up_peer_usable_locked(peer, AT(122)));
     /* its success clears the failures */
     up_balancer_done(pick, peer, UP_OUTCOME_OK, AT(112));
     ck_assert_int_eq(peer->fails, 0);
-    ck_assert(usable(peers, peer, AT(112)));
+    ck_assert(up_peer_usable_locked(peer, AT(112)));
 }
 END_TEST
 
@@ -274,8 +269,8 @@ START_TEST(probe_that_fails)
 
     ck_assert_int_eq(failed(peers, peer, AT(100)), 1);
     ck_assert_int_eq(failed(peers, peer, AT(111)), 1);
-    ck_assert(!usable(peers, peer, AT(121)));
-    ck_assert(usable(peers, peer, AT(122)));
+    ck_assert(!up_peer_usable_locked(peer, AT(121)));
+    ck_assert(up_peer_usable_locked(peer, AT(122)));
 }
 END_TEST
 
@@ -285,7 +280,7 @@ START_TEST(failures_within_the_window)
     up_peer_t *peer = &peers->primary.peers[0];
 
     ck_assert_int_eq(failed(peers, peer, AT(100)), 0);
-    ck_assert(usable(peers, peer, AT(100)));
+    ck_assert(up_peer_usable_locked(peer, AT(100)));
     /* chosen in the same window: a success forgives nothing */
     up_peer_take_locked(peer, AT(105));
     up_peer_give(peers, peer, UP_OUTCOME_OK, AT(105));
@@ -309,7 +304,7 @@ START_TEST(max_fails_zero)
 
     for (i = 0; i < 20; i++) {
         ck_assert_int_eq(failed(peers, peer, AT(100)), 0);
-        ck_assert(usable(peers, peer, AT(100)));
+        ck_assert(up_peer_usable_locked(peer, AT(100)));
     }
     ck_assert_int_eq(peer->effective, 2);
 }

@@ -216,6 +216,7 @@ START_TEST(sweep_gets_no_signals)
 
     group = unit_listening_group(1, listeners);
     unit_child();
+    usleep(50000); /* a thread begins with all of them blocked */
     dir = opendir("/proc/self/task");
     while ((entry = readdir(dir))) {
         if (!apr_isdigit(entry->d_name[0])) {

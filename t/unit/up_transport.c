@@ -205,7 +205,7 @@ up_group_t *unit_listening_group(int n, int *listeners)
 
     for (i = 0; i < n; i++) {
         addr = unit_address("127.0.0.1", 0);
-        listeners[i] = unit_listen(addr, 128);
+        listeners[i] = unit_listen(addr, 512);
         unit_add_server(group, addr);
     }
     return group;
@@ -263,6 +263,7 @@ int main(void)
     runner = srunner_create(unit_peers());
     srunner_add_suite(runner, unit_conn());
     srunner_add_suite(runner, unit_pool_suite());
+    srunner_add_suite(runner, unit_pool_keys());
     srunner_add_suite(runner, unit_pool_threads());
     srunner_add_suite(runner, unit_spool());
     srunner_run_all(runner, CK_ENV);

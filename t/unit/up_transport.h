@@ -64,6 +64,7 @@ int unit_open_files(void);
 Suite *unit_peers(void);
 Suite *unit_conn(void);
 Suite *unit_pool_suite(void);
+Suite *unit_pool_keys(void);
 Suite *unit_pool_threads(void);
 Suite *unit_spool(void);
 
