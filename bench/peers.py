@@ -22,8 +22,8 @@ MODULE = os.path.abspath(os.environ.get('UP_MODULE') or os.path.join(
 BASE = 'mod_proxy_http'  # what ratios are ratios to
 
 # Configuration that selects a driver of the module: each of the module's
-# peers runs once for each driver.
-DRIVERS = {'sync': ''}
+# peers runs once for each driver. `loop` is the default.
+DRIVERS = {'loop': '', 'sync': 'UpstreamAsync off'}
 
 
 def first_line(program, option, stream):

@@ -19,7 +19,7 @@ class Metric:
 @dataclasses.dataclass(frozen=True)
 class Target:
     """`most` is a ratio to the base peer or, where `absolute`, a value."""
-    peers: str  # the names of peers begin with this
+    peers: tuple  # names without /driver
     key: str
     most: float
     absolute: bool = False

@@ -15,7 +15,8 @@ SIZE = 1 << 30
 METRICS = [Metric('rate', 'MB/s', '.0f'),
            Metric('cpu', 'CPU ms/GB', '.0f'),
            Metric('growth', 'grows KiB', '.0f', ratio=False)]
-TARGETS = [Target('module', 'growth', 2048, absolute=True)]
+TARGETS = [Target(('module', 'module-unbuffered'), 'growth', 2048,
+                  absolute=True)]
 
 
 def prepare(backend):

@@ -25,7 +25,7 @@ SMALL = Scenario(
     metrics=[Metric('cpu', 'CPU us/request'),
              Metric('rate', 'requests/s', '.0f'),
              Metric('p99', 'p99 ms', '.2f')],
-    targets=[Target('module', 'cpu', 0.85)],
+    targets=[Target(('module',), 'cpu', 0.85)],
     prepare=lambda backend: backend.add_file('small', 1 << 10),
     measure=lambda server, options: loop(server, '/small', options))
 
@@ -35,6 +35,6 @@ LARGE = Scenario(
     metrics=[Metric('cpu', 'CPU us/MB'),
              Metric('rate', 'MB/s', '.0f'),
              Metric('p99', 'p99 ms', '.0f')],
-    targets=[Target('module', 'cpu', 0.5)],
+    targets=[Target(('module',), 'cpu', 0.5)],
     prepare=lambda backend: backend.add_file('large', 1 << 20),
     measure=lambda server, options: loop(server, '/large', options))
