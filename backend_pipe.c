@@ -44,6 +44,8 @@ struct up_pipe_t {
     apr_off_t file_passed; /* bytes of it the client's filters have */
 
     up_pipe_end_e end;
+    void (*complete)(void *baton); /* up_pipe_on_complete, may be NULL */
+    void *complete_baton;
     apr_status_t rv;     /* with end CUT: why */
     const char *error;
     int ended_out;       /* EOS, or the mark of a cut, has been passed */
@@ -80,6 +82,13 @@ up_pipe_t *up_pipe_make(request_rec *r, const up_settings_t *settings,
     apr_pool_cleanup_register(r->pool, pipe, free_buffer,
                               apr_pool_cleanup_null);
     return pipe;
+}
+
+void up_pipe_on_complete(up_pipe_t *pipe, void (*complete)(void *baton),
+                         void *baton)
+{
+    pipe->complete = complete;
+    pipe->complete_baton = baton;
 }
 
 up_pipe_end_e up_pipe_end(const up_pipe_t *pipe)
@@ -392,6 +401,9 @@ static void ended(up_pipe_t *pipe, apr_status_t rv)
     pipe->read_by = 0;
     if (rv == APR_EOF) {
         pipe->end = UP_PIPE_COMPLETE;
+        if (pipe->complete) {
+            pipe->complete(pipe->complete_baton);
+        }
         return;
     }
     pipe->end = UP_PIPE_CUT;

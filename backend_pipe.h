@@ -38,6 +38,14 @@ up_pipe_t *up_pipe_make(request_rec *r, const up_settings_t *settings,
                         up_leg_t *leg, up_client_t *client, int buffering);
 
 /**
+ * `complete` is called once, when the body has been read to its end and before
+ * the client gets the last of it: whoever asks next, because of that answer,
+ * finds the connection free. The leg is not read any more from then on.
+ */
+void up_pipe_on_complete(up_pipe_t *pipe, void (*complete)(void *baton),
+                         void *baton);
+
+/**
  * Moves what can be moved.
  * @param want what to wait for, set when APR_EAGAIN is returned
  * @return APR_SUCCESS everything, the end included, has been passed to the

@@ -139,6 +139,10 @@ void up_machine_facts(const up_request_t *ur, unsigned int bit,
 void up_machine_release(up_request_t *ur, int reusable,
                         up_outcome_e outcome);
 
+/** The body has been read to its end (up_pipe_on_complete): the backend is
+ * free, however slow the client is. */
+void up_machine_body_read(void *baton);
+
 /** The pipe has failed. */
 up_verdict_e up_machine_body_failed(up_request_t *ur, apr_status_t rv);
 

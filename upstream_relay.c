@@ -116,6 +116,15 @@ static void pump_on(up_request_t *ur, up_want_t *want)
     }
 }
 
+void up_machine_body_read(void *baton)
+{
+    up_request_t *ur = baton;
+
+    log_surplus(ur);
+    ur->want.backend = 0;
+    up_machine_release(ur, ur->leg.wire->reusable(&ur->leg), UP_OUTCOME_OK);
+}
+
 up_verdict_e up_step_body(up_request_t *ur)
 {
     up_want_t *want = &ur->want;
@@ -124,12 +133,6 @@ up_verdict_e up_step_body(up_request_t *ur)
     memset(want, 0, sizeof(*want));
     pump_on(ur, want);
     rv = up_pipe_step(ur->pipe, want);
-    if (up_pipe_end(ur->pipe) == UP_PIPE_COMPLETE && ur->leg.conn) {
-        /* The backend is free, however slow the client is. */
-        log_surplus(ur);
-        want->backend = 0;
-        up_machine_release(ur, ur->leg.wire->reusable(&ur->leg), UP_OUTCOME_OK);
-    }
     if (rv == APR_EAGAIN) {
         return UP_WAIT;
     }

@@ -332,6 +332,7 @@ static up_verdict_e respond(up_request_t *ur, const up_head_t *head)
     }
     ur->pipe = up_pipe_make(ur->r, ur->settings, &ur->leg, ur->client,
                             buffering);
+    up_pipe_on_complete(ur->pipe, up_machine_body_read, ur);
     return up_machine_go(ur, UP_BODY, "head");
 }
 

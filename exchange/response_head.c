@@ -235,8 +235,8 @@ static apr_interval_time_t keep_alive_of(const char *value)
     const char *at = value ? ap_strcasestr(value, "timeout=") : NULL;
     int seconds = 0;
 
-    if (at == NULL) {
-        return 0;
+    if (at == NULL || !apr_isdigit(at[strlen("timeout=")])) {
+        return -1;
     }
     for (at += strlen("timeout="); apr_isdigit(*at); at++) {
         if (seconds < 86400) {
