@@ -330,25 +330,15 @@ static void take_line(up_parser_t *parser, char *lf)
     parser->scan = next;
 }
 
-/* Doubles the buffer and turns every pointer into it to the new one. */
+/* Doubles the buffer. The old one stays in the pool, and the finished lines'
+ * fields stay in it. */
 static void grow(up_parser_t *parser)
 {
     apr_size_t size = parser->size > parser->max / 2 ? parser->max
                                                      : parser->size * 2;
     char *buf = apr_palloc(parser->p, size);
-    const char *old = parser->buf;
-    int i;
 
-    memcpy(buf, old, parser->len);
-    for (i = 0; i < parser->fields->nelts; ++i) {
-        up_field_t *field = &APR_ARRAY_IDX(parser->fields, i, up_field_t);
-
-        field->name = buf + (field->name - old);
-        field->value = buf + (field->value - old);
-    }
-    if (parser->lines) {
-        parser->head.reason = buf + (parser->head.reason - old);
-    }
+    memcpy(buf, parser->buf, parser->len);
     parser->buf = buf;
     parser->size = size;
 }

@@ -132,6 +132,8 @@ static const row_t fields[] = {
     BAD_FIELD("A: 1\r\nno colon here", "line 3, \"no\" (14 bytes): inv"),
     BAD_FIELD("A: 1\r\nnocolon", "line 3, \"nocolon\" (8 bytes): no colon"),
     BAD_FIELD("nocolon\r\nA: 1", "no colon"),
+    BAD(OK_LINE "A: 1\r\nx\n\r\n", "no colon"),
+    BAD(OK_LINE "A: 1\r\n \n\r\n", "folded line"),
     BAD_FIELD("X Bad: 1", "line 2, \"X\" (9 bytes): invalid character"),
     BAD_FIELD("X-Bad : 1", "\"X-Bad\" (10 bytes): invalid character"),
     BAD_FIELD("X-Bad\t: 1", "invalid character in the name"),
