@@ -182,6 +182,14 @@ static up_verdict_e try_again_fresh(up_request_t *ur)
     return up_machine_go(ur, UP_CONNECT, "stale connection");
 }
 
+static up_outcome_e outcome_of(const up_retry_facts_t *facts)
+{
+    if (facts->fail & (UP_FAIL_HTTP_403 | UP_FAIL_HTTP_404)) {
+        return UP_OUTCOME_NEXT;
+    }
+    return up_retry_stale(facts) ? UP_OUTCOME_NONE : UP_OUTCOME_FAILED;
+}
+
 up_verdict_e up_step_next(up_request_t *ur)
 {
     up_retry_facts_t facts;
@@ -194,8 +202,7 @@ up_verdict_e up_step_next(up_request_t *ur)
     if (decision == UP_RETRY_STALE) {
         return try_again_fresh(ur);
     }
-    up_machine_release(ur, 0, fail & (UP_FAIL_HTTP_403 | UP_FAIL_HTTP_404)
-                               ? UP_OUTCOME_NEXT : UP_OUTCOME_FAILED);
+    up_machine_release(ur, 0, outcome_of(&facts));
     if (decision == UP_RETRY_NEXT) {
         return up_machine_go(ur, UP_SELECT, "next upstream");
     }
@@ -214,7 +221,8 @@ up_verdict_e up_step_finish(up_request_t *ur)
 {
     conn_rec *c = ur->r->connection;
 
-    up_machine_release(ur, bodyless(ur), UP_OUTCOME_OK);
+    up_machine_release(ur, bodyless(ur), ur->trail->head ? UP_OUTCOME_OK
+                                                         : UP_OUTCOME_NONE);
     up_client_close(ur->client);
     if (ur->result != OK && !ur->body->whole) {
         c->keepalive = AP_CONN_CLOSE; /* do not wait for its rest */

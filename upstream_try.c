@@ -87,8 +87,6 @@ static up_verdict_e connected(up_request_t *ur)
     tried->reused = conn->reused;
     tried->connect_time = conn->reused ? 0 : apr_time_now() - tried->started;
     conn->requests++;
-    ur->trail->head = NULL;
-    up_leg_begin(&ur->leg, conn);
     return up_machine_go(ur, UP_SEND, conn->reused ? "pooled connection"
                                                    : "connected");
 }
@@ -131,6 +129,8 @@ up_verdict_e up_step_connect(up_request_t *ur)
     if (rv != APR_SUCCESS) {
         return connect_result(ur, rv, 1);
     }
+    ur->trail->head = NULL; /* what a try before this one got is given up */
+    up_leg_begin(&ur->leg, ur->leg.conn);
     if (ur->leg.conn->reused) {
         return connected(ur);
     }

@@ -40,7 +40,7 @@ static int repeatable(const up_retry_facts_t *facts)
            && (facts->idempotent || (facts->enabled & UP_FAIL_NON_IDEMPOTENT));
 }
 
-static int stale(const up_retry_facts_t *facts)
+int up_retry_stale(const up_retry_facts_t *facts)
 {
     return facts->reused && !facts->answered && !facts->stale_before
            && (facts->fail & UP_FAIL_ERROR);
@@ -48,7 +48,7 @@ static int stale(const up_retry_facts_t *facts)
 
 up_retry_e up_retry_decide(const up_retry_facts_t *facts)
 {
-    if (stale(facts) && !facts->out_of_time && repeatable(facts)) {
+    if (up_retry_stale(facts) && !facts->out_of_time && repeatable(facts)) {
         return UP_RETRY_STALE;
     }
     return up_retry_worth(facts) ? UP_RETRY_NEXT : UP_RETRY_STOP;

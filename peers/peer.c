@@ -172,7 +172,7 @@ int up_peer_give(up_peers_t *peers, up_peer_t *peer, up_outcome_e outcome,
     else if (outcome == UP_OUTCOME_FAILED) {
         out = count_failure(peer, now);
     }
-    else if (peer->accessed < peer->checked) {
+    else if (outcome != UP_OUTCOME_NONE && peer->accessed < peer->checked) {
         /* chosen after its last failure, and answered */
         peer->fails = 0;
     }

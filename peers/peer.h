@@ -63,7 +63,9 @@ void up_peer_take_locked(up_peer_t *peer, apr_time_t now);
 typedef enum up_outcome_e {
     UP_OUTCOME_OK,     /* answered */
     UP_OUTCOME_FAILED, /* counts as a failure */
-    UP_OUTCOME_NEXT    /* asked elsewhere, but not the server's fault */
+    UP_OUTCOME_NEXT,   /* asked elsewhere, but not the server's fault */
+    UP_OUTCOME_NONE    /* nothing is known about the server: the client left,
+                          or the connection was stale */
 } up_outcome_e;
 
 /**

@@ -186,9 +186,9 @@ subtest 'down' => sub {
     $A->clear;
     is answers('down', 4), 'BCBC', 'is never chosen';
     is scalar $A->connections, 0, 'nor connected to';
-    $s->mark;
     is answers('alldown', 1), '(502)', 'all are';
-    is +($s->access_log(1))[0]{UPSTREAM_ADDR}, 'alldown', 'no live upstreams';
+    is $s->logged('/alldown/x')->{UPSTREAM_ADDR}, 'alldown',
+        'no live upstreams';
 };
 
 subtest 'max_conns' => sub {
@@ -201,9 +201,8 @@ subtest 'max_conns' => sub {
         ok $A->wait_count(1), 'a request is under way';
     }
     is answers('full', 2), 'BB', 'the other server gets the rest';
-    $s->mark;
     is answers('full1', 1), '(502)', 'no other server: 502';
-    is +($s->access_log(1))[0]{UPSTREAM_ADDR}, 'full1', 'no live upstreams';
+    is $s->logged('/full1/x')->{UPSTREAM_ADDR}, 'full1', 'no live upstreams';
     is $_->response->body, 'A', 'the answer' for $one, $two;
     is answers('full1', 2), 'AA', 'an idle connection does not count';
     for my $do (qw(close reset silent garbage say:500 say:404 cut)) {
@@ -214,10 +213,11 @@ subtest 'max_conns' => sub {
 
 subtest 'several addresses of a name' => sub {
     plan skip_all => 'cannot give httpd another /etc/hosts' if !$hosts;
-    $s->mark;
-    is answers('names', 2), 'twotwo', 'one refuses, the other answers';
-    my ($line) = grep { $_->{UPSTREAM_ADDR} =~ /,/ } $s->access_log(2);
-    is $line->{UPSTREAM_ADDR}, $twin3->addr . ', ' . $twin->addr,
+    is answers('names', 1), 'two', 'one that may be the first answers';
+    is answers('names', 1), 'two', 'and the other refuses';
+    my @addrs = map { $_->{UPSTREAM_ADDR} }
+        grep { $_->{request} =~ /names/ } $s->access_log(1);
+    is scalar(grep { $_ eq $twin3->addr . ', ' . $twin->addr } @addrs), 1,
         'both were tried, as servers of their own';
     $s->graceful;
     $k = $s->client;

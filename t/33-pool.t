@@ -133,16 +133,18 @@ sub serves {
         1 .. $n);
 }
 
+my $serial = 0;
+
 # What serves a request before and one after a request that does this.
 sub around {
     my ($target, $do, $method) = @_;
-    $s->mark;
-    my $before = $k->get($target)->body;
-    my $res = $k->ask($method // 'GET', $target, ['X-Do' => $do]);
+    my @targets = map { "$target?" . ++$serial } 1 .. 3;
+    my $before = $k->get($targets[0])->body;
+    my $res = $k->ask($method // 'GET', $targets[1], ['X-Do' => $do]);
     ok $res->complete, "$do: whole";
     sleep 0.15 if $do =~ /^(?:later|fin)$/;
-    my $got = letters($before, $k->get($target)->body);
-    is join(' ', map { $_->{UPSTREAM_STATUS} } $s->access_log(3)),
+    my $got = letters($before, $k->get($targets[2])->body);
+    is join(' ', map { $s->logged($_)->{UPSTREAM_STATUS} } @targets),
         "200 $res->{status} 200", 'no try failed';
     return $got;
 }
@@ -235,6 +237,7 @@ subtest 'not kept' => sub {
             is around("/$location/x", $do), 'ab', "$location, $do";
         }
     }
+    $s->mark;
     is around('/default/x', 'surplus', 'HEAD'), 'ab', 'a body for HEAD';
     is scalar(my @said = $s->error_log(qr/UP0425: .* more data/)), 1,
         'which is said in the log';
@@ -279,9 +282,9 @@ subtest 'UpstreamBind' => sub {
         '127.0.0.1', 'no address: none';
     ok scalar $s->error_log(qr/UP0200: .*"nonsense"/), 'said in the log';
     $s->mark;
-    is $k->get('/bind/x', ['X-From' => '192.0.2.1'])->status, 500,
+    is $k->get('/bind/no', ['X-From' => '192.0.2.1'])->status, 500,
         'not an address of ours: 500';
-    my ($line) = $s->access_log(1);
+    my $line = $s->logged('/bind/no');
     is $line->{UPSTREAM_ADDR}, '', 'no server was reached';
     is $line->{UPSTREAM_STATUS}, 500, 'one entry';
     ok scalar $s->error_log(qr/:crit\].*UP0422: .*UpstreamBind/),

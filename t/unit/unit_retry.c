@@ -203,6 +203,24 @@ START_TEST(keeps_the_rules)
 }
 END_TEST
 
+START_TEST(knows_stale_connections)
+{
+    up_retry_facts_t facts = { .fail = UP_FAIL_ERROR, .reused = 1,
+                               .sent = 1 };
+
+    ck_assert_int_eq(up_retry_stale(&facts), 1);
+    ck_assert_int_eq(up_retry_decide(&facts), UP_RETRY_STOP);
+    facts.answered = 1;
+    ck_assert_int_eq(up_retry_stale(&facts), 0);
+    facts.answered = 0;
+    facts.reused = 0;
+    ck_assert_int_eq(up_retry_stale(&facts), 0);
+    facts.reused = 1;
+    facts.fail = UP_FAIL_TIMEOUT;
+    ck_assert_int_eq(up_retry_stale(&facts), 0);
+}
+END_TEST
+
 START_TEST(knows_statuses)
 {
     static const int statuses[] = { 403, 404, 429, 500, 502, 503, 504 };
@@ -258,6 +276,7 @@ Suite *unit_retry(void)
     tcase_add_loop_test(tc, decides, 0, COUNT(rows));
     tcase_add_test(tc, keeps_the_rules);
     tc = unit_case(suite, "tables");
+    tcase_add_test(tc, knows_stale_connections);
     tcase_add_test(tc, knows_statuses);
     tcase_add_test(tc, knows_methods);
     return suite;

@@ -7,10 +7,10 @@ package Up::Scripts;
 #   my $b = Up::Scripts->obedient('B');
 #   $s->get('/p/x', ['X-A' => 'reset', 'X-B' => 'say:503']);
 #
-# What B does with a request is told in the request's field X-B, or in
-# X-B-<n> for the n-th connection of the backend's life; it answers 200 with
-# its name when nothing is told. The actions of the table below end the
-# connection, those of ->keep do not.
+# What B does with a request is told in the request's field X-B, or, for the
+# first one on a connection and those after it, in X-B-first and X-B-again; it
+# answers 200 with its name when nothing is told. The actions of the table
+# below end the connection, those of ->keep do not.
 
 use strict;
 use warnings;
@@ -81,7 +81,7 @@ sub obedient {
     return Up::Backend->start(sub {
         my ($c) = @_;
         while (my $req = $c->read_head) {
-            my $do = wanted($req, $name, $c->n);
+            my $do = wanted($req, $name);
             if ($ACTIONS{$do}) {
                 $ACTIONS{$do}->($c, $req);
                 return;
@@ -103,8 +103,9 @@ sub keep {
 }
 
 sub wanted {
-    my ($req, $name, $n) = @_;
-    for my $field ("X-$name-$n", "X-$name") {
+    my ($req, $name) = @_;
+    my $nth = $req->{n} > 1 ? 'again' : 'first';
+    for my $field ("X-$name-$nth", "X-$name") {
         my ($do) = Up::Backend::Conn::values_of($req, $field);
         return $do if defined $do;
     }

@@ -327,6 +327,20 @@ sub access_log {
     }
 }
 
+# The last entry of a request with this target; waits (5 s) for it. A client
+# has its answer before httpd writes the entry: what ->mark leaves behind may
+# still come.
+sub logged {
+    my ($self, $target, $timeout) = @_;
+    my $until = time + ($timeout // 5);
+    while (1) {
+        my ($entry) = grep { $_->{request} =~ / \Q$target\E HTTP/ }
+            reverse $self->access_log;
+        return $entry if $entry || time > $until;
+        sleep 0.005;
+    }
+}
+
 # --- life -------------------------------------------------------------------
 
 sub graceful { return $_[0]->_again('USR1') }
