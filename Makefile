@@ -88,7 +88,7 @@ remember = mkdir -p $(@D); echo '$(1)' | cmp -s - $@ || echo '$(1)' > $@
 MAIN := $(notdir $(firstword $(filter-out ccache,$(CC))))
 $(foreach v,$(filter-out clang,$(MAIN)),$(eval $(call variant,$v,$(CC),)))
 $(eval $(call variant,clang,clang,))
-$(eval $(call variant,asan,$(CC),$(ASAN_FLAGS)))
+$(eval $(call variant,asan,gcc,$(ASAN_FLAGS)))
 
 build/main: FORCE
 	@$(call remember,$(MAIN))
@@ -116,6 +116,7 @@ check:
 	$(MAKE) unit
 	$(MAKE) fuzz
 	$(MAKE) test
+	$(MAKE) smoke
 
 unit: $(UP_UNIT_PROGRAMS)
 	@set -e; for program in $(UP_UNIT_PROGRAMS); do \
@@ -134,9 +135,14 @@ fuzz: $(UP_FUZZ_PROGRAMS)
 test: $(MODULE)
 	t/TEST $(T)
 
+# The suite is run with the event MPM; the others must work, too.
+smoke: $(MODULE)
+	UP_MPM=worker t/TEST t/20-smoke.t
+	UP_MPM=prefork t/TEST t/20-smoke.t
+
 check-asan: build/asan/$(MODULE)
 	UP_MODULE=$(CURDIR)/$< \
-	    UP_PRELOAD=$(shell $(CC) -print-file-name=libasan.so) t/TEST $(T)
+	    UP_PRELOAD=$(shell gcc -print-file-name=libasan.so) t/TEST $(T)
 
 bench: $(MODULE)
 	bench/run
@@ -151,5 +157,5 @@ clean:
 
 FORCE:
 
-.PHONY: all objects install deps check unit fuzz test check-asan bench demo \
-    clean FORCE
+.PHONY: all objects install deps check unit fuzz test smoke check-asan \
+    bench demo clean FORCE

@@ -84,13 +84,14 @@ sub free_port {
     croak 'no free port';
 }
 
-# LoadModule lines for an MPM. What this httpd does not have is left out,
-# for http2 does not come with every one.
+# LoadModule lines for an MPM. What this httpd does not have is left out, for
+# http2 does not come with every one; with prefork it only warns.
 sub load_modules {
     my ($mpm, $directory, $module) = @_;
     my $text = '';
     for my $name ("mpm_$mpm", @MODULES) {
         my $file = "$directory/mod_$name.so";
+        next if $name eq 'http2' && $mpm eq 'prefork';
         $text .= "LoadModule ${name}_module \"$file\"\n" if -e $file;
     }
     return "${text}LoadModule upstream_proxy_module \"$module\"\n";
