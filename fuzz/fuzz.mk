@@ -1,0 +1,22 @@
+# Licensed under the Apache License, Version 2.0; see LICENSE.
+#
+# Fuzzers of the pure layer: always clang, for libFuzzer.
+
+UP_CFLAGS ?= -std=gnu11 -Wall -Wextra -Werror -O2 -g -I. \
+    $(shell apr-1-config --cppflags --includes)
+UP_APR_LIBS ?= $(shell apr-1-config --link-ld --libs)
+
+UP_FUZZ_SANITIZE := -fsanitize=fuzzer,address,undefined \
+    -fno-sanitize-recover=all -fno-omit-frame-pointer
+UP_FUZZ_PURE := $(addprefix build/fuzz/fuzz_,status_parser body_decoder units)
+UP_FUZZ_PROGRAMS += $(UP_FUZZ_PURE)
+
+build/fuzz/fuzz_status_parser: status_parser.c status_parser.h config/units.h
+build/fuzz/fuzz_body_decoder: exchange/body_decoder.c \
+    exchange/body_decoder.h status_parser.h config/units.h
+build/fuzz/fuzz_units: config/units.c config/units.h
+
+$(UP_FUZZ_PURE): build/fuzz/%: fuzz/%.c fuzz/fuzz.h
+	@mkdir -p $(@D)
+	$(if $(V),,@echo '  $@';)clang $(UP_CFLAGS) $(UP_FUZZ_SANITIZE) \
+	    -o $@ $(filter %.c,$^) $(UP_APR_LIBS)
