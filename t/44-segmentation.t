@@ -106,7 +106,8 @@ for my $mode (qw(on off)) {
         is $k->get("/$mode/plain")->body, 'ok', 'then another';
         is same_connection($b), $kept, 'RF18 the connection is reused';
         is_deeply wrong(sub { got(@_) eq $want }, map { "/$mode/$name/$_" }
-            1 .. length($bytes) - 1), {}, "RF18 $mode $name: cut at every offset";
+            1 .. length($bytes) - 1), {},
+            "RF18 $mode $name: cut at every offset";
     }
     for my $name (sort keys %BAD) {
         my $right = sub { $_[0]->status == 502 && !$_[0]->field('X-A') };
