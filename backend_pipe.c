@@ -51,7 +51,6 @@ struct up_pipe_t {
     int ended_out;       /* EOS, or the mark of a cut, has been passed */
     apr_time_t read_by;  /* backend's deadline, 0: not reading */
     apr_time_t write_by; /* client's deadline, 0: nothing pending */
-    apr_off_t was_pending;
 };
 
 static apr_status_t free_buffer(void *data)
@@ -105,6 +104,19 @@ static apr_status_t client_failed(up_pipe_t *pipe, apr_status_t rv)
 {
     pipe->end = UP_PIPE_CLIENT;
     pipe->error = "cannot write to the client";
+    return rv;
+}
+
+/* Writes what the client takes. Whatever it takes gives it its full time
+ * again; that more is passed to it does not. */
+static apr_status_t write_client(up_pipe_t *pipe)
+{
+    apr_off_t before = up_client_pending(pipe->client);
+    apr_status_t rv = up_client_write(pipe->client);
+
+    if (up_client_pending(pipe->client) < before) {
+        pipe->write_by = 0;
+    }
     return rv;
 }
 
@@ -285,7 +297,7 @@ static int only_file_left(const up_pipe_t *pipe)
  */
 static apr_status_t drain(up_pipe_t *pipe, int *pmoved)
 {
-    apr_status_t rv = up_client_write(pipe->client);
+    apr_status_t rv = write_client(pipe);
 
     if (rv != APR_SUCCESS && rv != APR_EAGAIN) {
         return client_failed(pipe, rv);
@@ -383,7 +395,7 @@ static apr_status_t find_room(up_pipe_t *pipe)
     }
     else if (!pipe->buf_used
              && buffers_in_use(pipe) >= pipe->settings->buffers_num) {
-        if (up_client_write(pipe->client) != APR_EAGAIN
+        if (write_client(pipe) != APR_EAGAIN
             || !may_spill(pipe)) {
             return APR_EAGAIN; /* the client comes first, or nothing can */
         }
@@ -483,7 +495,7 @@ static void settle(up_pipe_t *pipe, up_want_t *want)
     }
     if (pending) {
         want->client |= APR_POLLOUT;
-        if (!pipe->write_by || pending != pipe->was_pending) {
+        if (!pipe->write_by) {
             pipe->write_by = now + pipe->r->server->timeout;
         }
         up_want_until(want, pipe->write_by);
@@ -491,7 +503,6 @@ static void settle(up_pipe_t *pipe, up_want_t *want)
     else {
         pipe->write_by = 0;
     }
-    pipe->was_pending = pending;
 }
 
 /*
