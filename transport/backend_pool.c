@@ -96,7 +96,7 @@ static apr_interval_time_t may_wait(const up_conn_t *conn,
     if (apr_atomic_read32(&stopping) || conn->fd < 0 ||
         group->keepalive <= 0 ||
         conn->requests >= (unsigned int)group->keepalive_requests ||
-        now - conn->born > group->keepalive_time || !up_conn_alive(conn)) {
+        now - conn->born > group->keepalive_time) {
         return 0;
     }
     if (conn->idle_hint > 0 && conn->idle_hint < group->keepalive_timeout) {

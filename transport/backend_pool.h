@@ -48,7 +48,8 @@ apr_status_t up_pool_take(up_peer_t *peer, const up_poolkey_t *key, int fresh,
 /**
  * Gives a connection back for reuse. Closed instead of kept when its
  * requests, age or the group's number of idle connections say so (the group's
- * least recently used idle one makes room), or when it is readable.
+ * least recently used idle one makes room). Whether the backend has closed it
+ * is looked at by the sweep and by up_pool_take, not here: a system call.
  */
 void up_pool_give(up_conn_t *conn);
 
