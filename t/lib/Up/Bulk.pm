@@ -74,16 +74,16 @@ sub read_head {
     return $head;
 }
 
-# Reads n bytes of the stream. Returns how many came as they should.
-# `watch` is called now and then.
+# Reads n bytes of the stream, its beginning or from `at` on. Returns how many
+# came as they should. `watch` is called now and then.
 sub read_bulk {
-    my ($k, $n, $watch) = @_;
+    my ($k, $n, $watch, $at) = @_;
     my ($got, $seen) = (0, time);
     while ($got < $n) {
         my $left = $n - $got;
         my $part = $k->read_some($left < 1_000_000 ? $left : 1_000_000)
             // last;
-        last if $part ne piece($got, length $part);
+        last if $part ne piece(($at // 0) + $got, length $part);
         $got += length $part;
         if ($watch && time - $seen > 0.1) {
             $watch->();
