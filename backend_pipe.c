@@ -524,7 +524,7 @@ static apr_status_t finish(up_pipe_t *pipe)
     if (pipe->end == UP_PIPE_CUT) {
         apr_status_t rv = pass_cut(pipe);
 
-        return rv == APR_SUCCESS ? APR_INCOMPLETE : rv;
+        return rv != APR_SUCCESS ? rv : pipe->rv ? pipe->rv : APR_INCOMPLETE;
     }
     add_eos(pipe);
     return pass(pipe);
@@ -547,6 +547,8 @@ apr_status_t up_pipe_step(up_pipe_t *pipe, up_want_t *want)
     int moved;
 
     do {
+        apr_off_t pending = up_client_pending(pipe->client);
+
         moved = 0;
         rv = fill(pipe, &moved);
         if (rv == APR_SUCCESS) {
@@ -555,6 +557,9 @@ apr_status_t up_pipe_step(up_pipe_t *pipe, up_want_t *want)
         if (rv == APR_SUCCESS) {
             rv = drain(pipe, &moved);
         }
+        /* Room at the client may be room to read: the backend's socket has
+         * signalled what it has, and does not do so again. */
+        moved |= up_client_pending(pipe->client) < pending;
     } while (rv == APR_SUCCESS && moved && !pipe->ended_out);
     if (rv == APR_SUCCESS) {
         rv = show_head(pipe);

@@ -146,7 +146,6 @@ static apr_status_t abandoned(void *data)
 
     if (ur->state != UP_ENDED) {
         up_machine_release(ur, 0, UP_OUTCOME_OK);
-        ur->state = UP_ENDED;
     }
     return APR_SUCCESS;
 }
@@ -172,7 +171,7 @@ static int prepare(up_request_t *ur)
     if (!method) {
         return HTTP_INTERNAL_SERVER_ERROR;
     }
-    ur->leg.head_request = strcasecmp(method, "HEAD") == 0;
+    ur->leg.head_request = strcmp(method, "HEAD") == 0;
     ur->idempotent = up_retry_idempotent(r->method);
     if (ur->settings->bind) {
         const char *bind = up_text_value(r, ur->settings->bind);

@@ -10,13 +10,13 @@
 #include "config/log.h"
 #include "config/process.h"
 #include "drivers/loop.h"
+#include "drivers/side.h"
 #include "http_connection.h"
 #include "http_core.h"
 #include "http_protocol.h"
 #include "http_request.h"
 #include "mod_core.h"
 #include "mpm_common.h"
-#include "scoreboard.h"
 #include "transport/ahead.h"
 #include "transport/client.h"
 
@@ -74,7 +74,6 @@ struct up_adopted_t {
     apr_time_t stop_by;    /* UpstreamShutdownTimeout */
     up_whereabouts_t *worker; /* who suspended it */
     apr_uint32_t worker_at;
-    ap_sb_handle_t *sbh;
 };
 
 static volatile apr_uint32_t parked_count;
@@ -188,7 +187,6 @@ static up_turn_e process(up_adopted_t *a, int side)
     a->on_loop = !side;
     a->began = apr_time_now();
     c->cs->state = CONN_STATE_PROCESSING;
-    c->sbh = a->sbh;
     if (side) {
         up_clientnet_hold(a->net, 0); /* handlers may block, and must, for
                                          a slow client */
@@ -248,9 +246,8 @@ static up_turn_e write_on(up_adopted_t *a)
     apr_status_t rv = up_clientnet_write(a->net);
 
     if (rv == APR_EAGAIN) {
-        if (a->phase != WRITING) {
-            a->watch.deadline = apr_time_now() + a->server->timeout;
-        }
+        /* Anew each time: only a ready socket brings us here. */
+        a->watch.deadline = apr_time_now() + a->server->timeout;
         a->phase = WRITING;
         return UP_TURN_WAIT;
     }
@@ -283,7 +280,6 @@ static up_turn_e end_request(up_adopted_t *a, request_rec *r, int status)
 {
     a->server = r->server;
     up_clientnet_hold(a->net, 1);
-    a->c->sbh = a->sbh;
     if (status != OK) {
         r->status = HTTP_OK; /* the first error of this request, to httpd */
     }
@@ -464,6 +460,7 @@ static up_turn_e run(up_watch_t *watch, unsigned int events,
     up_adopted_t *a = (up_adopted_t *)watch;
 
     a->c->current_thread = thread;
+    a->c->sbh = NULL; /* no slot of the scoreboard is its own */
     take_events(a, events);
     switch (a->phase) {
     case PARKED:
@@ -494,15 +491,6 @@ static up_turn_e run(up_watch_t *watch, unsigned int events,
 
 /* ------------------------------------------------------------------------ */
 /* adoption */
-
-/* A scoreboard handle of no slot: updates go nowhere. */
-static ap_sb_handle_t *nowhere(apr_pool_t *p)
-{
-    ap_sb_handle_t *sbh;
-
-    ap_create_sb_handle(&sbh, p, -1, 0);
-    return sbh;
-}
 
 static up_whereabouts_t *my_whereabouts(void)
 {
@@ -539,10 +527,21 @@ up_adopted_t *up_adopted_make(request_rec *r, up_request_t *ur)
     a->server = r->server;
     a->worker = whereabouts;
     a->worker_at = apr_atomic_read32(&whereabouts->at);
-    a->sbh = nowhere(c->pool);
     *up_clientnet_driver(a->net) = a;
     up_adopted_park(a, r, ur);
     return a;
+}
+
+/* A connection that no loop can watch. */
+static void destroy_aside(apr_thread_t *thread, void *baton)
+{
+    up_adopted_t *a = baton;
+
+    (void)thread;
+    apr_sleep(WORKER_GRACE);
+    a->c->cs->state = CONN_STATE_SUSPENDED;
+    apr_pool_destroy(a->c->pool);
+    free(a);
 }
 
 void up_adopted_enter(conn_rec *c)
@@ -559,11 +558,14 @@ void up_adopted_enter(conn_rec *c)
     apr_os_sock_get(&fd, a->sock);
     rv = up_loop_add(&a->watch, fd);
     if (rv != APR_SUCCESS) {
-        /* It cannot wait anywhere: it ends with the process's next look at
-         * its pool, which is at the end of the child. */
         ap_log_cerror(APLOG_MARK, APLOG_CRIT, rv, c, UPLOGNO(0513)
                       "cannot watch a client connection; closing it");
         apr_socket_close(a->sock);
+        a->entered = 0; /* no loop has it */
+        if (up_side_push(destroy_aside, a, 0) != APR_SUCCESS) {
+            ap_log_cerror(APLOG_MARK, APLOG_CRIT, 0, c, UPLOGNO(0514)
+                          "its memory stays until the child ends");
+        }
     }
 }
 

@@ -5,7 +5,6 @@
 
 #include "drivers/drive_sync.h"
 
-#include <errno.h>
 #include <poll.h>
 
 /* How often a stream without a socket is asked whether it is still wanted. */
@@ -69,11 +68,11 @@ static void wait_for_events(up_request_t *ur, conn_rec *c, apr_time_t until)
     if (n > 0 && (fds[1].revents & (POLLRDHUP | HANGUP))) {
         up_request_client_end(ur, (fds[1].revents & HANGUP) != 0);
     }
-    else if (client_fd < 0 && c->aborted) {
-        up_request_client_end(ur, 1);
-    }
     else if (n <= 0 && is_due(want)) {
         up_request_expire(ur);
+    }
+    else if (client_fd < 0 && c->aborted) {
+        up_request_client_end(ur, 1);
     }
 }
 

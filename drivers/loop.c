@@ -5,6 +5,8 @@
 #include "drivers/loop.h"
 
 #include <errno.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -12,8 +14,8 @@
 
 #include "apr_atomic.h"
 #include "apr_thread_mutex.h"
-#include "apr_thread_pool.h"
 #include "config/log.h"
+#include "drivers/side.h"
 #include "drivers/wheel.h"
 
 #define MOST_LOOPS 16
@@ -54,7 +56,6 @@ static struct {
     up_loop_t loops[MOST_LOOPS];
     int count;
     apr_thread_t *watchdog;
-    apr_thread_pool_t *side;
     server_rec *s;
     apr_uint32_t next;        /* loop for the next watch */
     volatile apr_uint32_t stopping;
@@ -101,7 +102,7 @@ static void empty_grave(up_loop_t *loop)
     }
 }
 
-static void *APR_THREAD_FUNC run_aside(apr_thread_t *thread, void *data);
+static void run_aside(apr_thread_t *thread, void *data);
 
 /* After a run: what next? */
 static void settle(up_watch_t *watch, up_turn_e turn)
@@ -113,9 +114,7 @@ static void settle(up_watch_t *watch, up_turn_e turn)
         return;
     }
     if (turn == UP_TURN_SIDE
-        && apr_thread_pool_push(loops.side, run_aside, watch,
-                                APR_THREAD_TASK_PRIORITY_NORMAL, NULL)
-               == APR_SUCCESS) {
+        && up_side_push(run_aside, watch, 0) == APR_SUCCESS) {
         return; /* it stays busy */
     }
     watch->busy = 0;
@@ -219,13 +218,16 @@ static void run_loop(up_loop_t *loop, apr_thread_t *thread, int spare)
     if (spare) {
         loop->spares--;
     }
+    if (loop->stop && loop->waiting) {
+        rouse(loop); /* the next one in epoll_wait */
+    }
     apr_thread_mutex_unlock(loop->lock);
 }
 
 /* ------------------------------------------------------------------------ */
 /* threads */
 
-static void *APR_THREAD_FUNC run_aside(apr_thread_t *thread, void *data)
+static void run_aside(apr_thread_t *thread, void *data)
 {
     up_watch_t *watch = data;
     up_loop_t *loop = watch->loop;
@@ -237,55 +239,54 @@ static void *APR_THREAD_FUNC run_aside(apr_thread_t *thread, void *data)
         rouse(loop);
     }
     apr_thread_mutex_unlock(loop->lock);
-    return NULL;
 }
 
 static void *APR_THREAD_FUNC loop_thread(apr_thread_t *thread, void *data)
 {
     run_loop(data, thread, 0);
-    apr_thread_exit(thread, APR_SUCCESS);
     return NULL;
 }
 
-static void *APR_THREAD_FUNC spare_thread(apr_thread_t *thread, void *data)
+static void stand_in(apr_thread_t *thread, void *data)
 {
     run_loop(data, thread, 1);
-    return NULL;
 }
 
-/* Has this loop not moved since the last looks, with nobody waiting? */
-static void look_at(up_loop_t *loop)
+/* Has this loop not moved since the last looks, with nobody waiting? Another
+ * thread takes over then. Returns how many watches the loop has. */
+static int look_at(up_loop_t *loop)
 {
+    int watched;
+
     apr_thread_mutex_lock(loop->lock);
+    watched = loop->watched;
     if (loop->waiting || loop->beat != loop->seen) {
         loop->seen = loop->beat;
         loop->looks = 0;
     }
     else if (++loop->looks >= STUCK_LOOKS && loop->spares < MOST_SPARES
-             && apr_thread_pool_push(loops.side, spare_thread, loop,
-                                     APR_THREAD_TASK_PRIORITY_HIGHEST, NULL)
-                    == APR_SUCCESS) {
+             && up_side_push(stand_in, loop, 1) == APR_SUCCESS) {
         loop->spares++;
         loop->looks = 0;
     }
     apr_thread_mutex_unlock(loop->lock);
+    return watched;
 }
 
 static void *APR_THREAD_FUNC watchdog_thread(apr_thread_t *thread, void *data)
 {
     int i;
 
+    (void)thread;
     (void)data;
     while (!apr_atomic_read32(&loops.stopped)) {
         int watched = 0;
 
         for (i = 0; i < loops.count; i++) {
-            look_at(&loops.loops[i]);
-            watched += loops.loops[i].watched;
+            watched += look_at(&loops.loops[i]);
         }
         apr_sleep(watched ? LOOK : LOOK * 10);
     }
-    apr_thread_exit(thread, APR_SUCCESS);
     return NULL;
 }
 
@@ -323,35 +324,51 @@ static apr_status_t stop_at_end(void *unused)
 
 static int usual_loops(void)
 {
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    cpu_set_t set;
+    int processors = 1;
 
-    return processors < 1 ? 1 : processors > 4 ? 4 : (int)processors;
+    if (sched_getaffinity(0, sizeof(set), &set) == 0) {
+        processors = CPU_COUNT(&set);
+    }
+    return processors < 1 ? 1 : processors > 4 ? 4 : processors;
+}
+
+static apr_status_t start_threads(apr_pool_t *p, int count)
+{
+    apr_status_t rv = APR_SUCCESS;
+    int i;
+
+    for (i = 0; i < count && i < MOST_LOOPS && rv == APR_SUCCESS; i++) {
+        rv = make_loop(&loops.loops[i], p);
+        if (rv == APR_SUCCESS) {
+            loops.count++;
+        }
+    }
+    return rv == APR_SUCCESS
+               ? ap_thread_create(&loops.watchdog, NULL, watchdog_thread,
+                                  NULL, p)
+               : rv;
 }
 
 apr_status_t up_loop_start(apr_pool_t *p, server_rec *s, int count,
                            int side_threads)
 {
+    sigset_t all;
+    sigset_t before;
     apr_status_t rv;
-    int i;
 
     loops.s = s;
-    rv = apr_thread_pool_create(&loops.side, 0, (apr_size_t)side_threads, p);
+    rv = up_side_start(p, side_threads);
     if (rv != APR_SUCCESS) {
         return rv;
     }
-    /* Side threads are there in a moment, and stay a while. */
-    apr_thread_pool_threshold_set(loops.side, 0);
-    apr_thread_pool_idle_max_set(loops.side, 4);
     apr_pool_pre_cleanup_register(p, NULL, stop_at_end);
-    count = count > 0 ? count : usual_loops();
-    for (i = 0; i < count && i < MOST_LOOPS; i++) {
-        rv = make_loop(&loops.loops[i], p);
-        if (rv != APR_SUCCESS) {
-            return rv;
-        }
-        loops.count++;
-    }
-    return ap_thread_create(&loops.watchdog, NULL, watchdog_thread, NULL, p);
+    /* Signals are for httpd's main thread; threads inherit the mask. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    rv = start_threads(p, count > 0 ? count : usual_loops());
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rv;
 }
 
 int up_loop_running(void)
@@ -449,5 +466,5 @@ void up_loop_stop(void)
     if (loops.watchdog) {
         apr_thread_join(&rv, loops.watchdog);
     }
-    apr_thread_pool_destroy(loops.side);
+    up_side_stop();
 }

@@ -222,7 +222,7 @@ static int is_transparent(const char *name)
 {
     static const char *const names[] = {
         "content_length", "http_header", "http_outerror", "chunk",
-        "upstream_client", "core", "log_input_output", NULL
+        "byterange", "upstream_client", "core", "log_input_output", NULL
     };
     int i;
 
@@ -246,19 +246,6 @@ static int only_transparent(request_rec *r)
     return 1;
 }
 
-/* A backend's 200 is never cut into ranges here (spec-nginx 3.11). */
-static void remove_byterange(request_rec *r)
-{
-    ap_filter_t *f;
-
-    for (f = r->output_filters; f; f = f->next) {
-        if (strcasecmp(f->frec->name, "byterange") == 0) {
-            ap_remove_output_filter(f);
-            break;
-        }
-    }
-}
-
 up_client_t *up_client_open(request_rec *r)
 {
     up_client_t *client = apr_pcalloc(r->pool, sizeof(*client));
@@ -267,7 +254,6 @@ up_client_t *up_client_open(request_rec *r)
 
     client->r = r;
     client->fd = -1;
-    remove_byterange(r);
     client->net = up_clientnet_of(r->connection);
     if (client->net) {
         sock = ap_get_conn_socket(r->connection);

@@ -35,7 +35,8 @@ use Time::HiRes qw(time sleep);
 use Up::Client ();
 
 # Configuration that selects a driver. Behaviour tests run once for each.
-our %DRIVERS = (sync => '');
+our %DRIVERS = (sync => "UpstreamAsync off\n",
+    loop => "UpstreamAsyncDelay 0\n");
 
 # Modules that every server loads, after the MPM.
 our @MODULES = qw(authz_core log_config headers rewrite deflate filter alias
@@ -90,8 +91,8 @@ sub load_modules {
     my ($mpm, $directory, $module) = @_;
     my $text = '';
     for my $name ("mpm_$mpm", @MODULES) {
-        my $file = "$directory/mod_$name.so";
         next if $name eq 'http2' && $mpm eq 'prefork';
+        my $file = "$directory/mod_$name.so";
         $text .= "LoadModule ${name}_module \"$file\"\n" if -e $file;
     }
     return "${text}LoadModule upstream_proxy_module \"$module\"\n";
