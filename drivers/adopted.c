@@ -255,8 +255,9 @@ static up_turn_e write_on(up_adopted_t *a)
         || a->stopping) {
         return linger(a);
     }
-    if (c->data_in_input_filters) {
-        a->phase = IDLE; /* pipelined: others first */
+    if (c->data_in_input_filters || a->client_ended) {
+        a->phase = IDLE; /* pipelined: others first. Or the end of its
+                            stream, which is signalled once only */
         return UP_TURN_AGAIN;
     }
     return wait_for_request(a);
