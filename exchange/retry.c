@@ -59,7 +59,7 @@ int up_retry_worth(const up_retry_facts_t *facts)
     /* `off` overrides the words beside it, and with no server to choose
      * another try would choose none again. */
     if ((facts->enabled & UP_FAIL_OFF) || (facts->fail & UP_FAIL_NOLIVE)
-        || !(facts->fail & facts->enabled & ~UP_FAIL_NON_IDEMPOTENT)) {
+        || !(facts->fail & facts->enabled)) {
         return 0;
     }
     return facts->tries > 0 && !facts->out_of_time && repeatable(facts);
