@@ -29,11 +29,11 @@ $(UP_UNIT_DIR)/flags: FORCE
 
 $(UP_UNIT_DIR)/%.o: %.c $(UP_UNIT_DIR)/flags
 	@mkdir -p $(@D)
-	$(UP_UNIT_SAY)$(CC) $(UP_UNIT_FLAGS) $(shell pkg-config --cflags check) -MMD -MP \
-	    -c -o $@ $<
+	$(UP_UNIT_SAY)$(CC) $(UP_UNIT_FLAGS) \
+	    $(shell pkg-config --cflags check) -MMD -MP -c -o $@ $<
 
 $(UP_UNIT_DIR)/up_unit: $(UP_UNIT_OBJECTS)
-	$(UP_UNIT_SAY)$(CC) $(UP_UNIT_FLAGS) -o $@ $^ $(shell pkg-config --libs check) \
-	    $(UP_APR_LIBS)
+	$(UP_UNIT_SAY)$(CC) $(UP_UNIT_FLAGS) -o $@ $^ \
+	    $(shell pkg-config --libs check) $(UP_APR_LIBS)
 
 -include $(UP_UNIT_OBJECTS:.o=.d)
