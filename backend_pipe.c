@@ -357,7 +357,8 @@ static void enqueue(up_pipe_t *pipe)
     pipe->raw_since = pipe->leg->body_received;
 }
 
-/* Is a part of a buffer worth passing on (spec-nginx 4.3)? */
+/* Is a part of a buffer worth passing on? As nginx does: of a chunked body
+ * when it could have been the rest of all of it, else never. */
 static int worth(const up_pipe_t *pipe)
 {
     if (!pipe->buffering || pipe->buf_used == pipe->buf_size) {

@@ -3,10 +3,10 @@
 /**
  * Moves a response body: backend -> memory -> temporary file -> client.
  *
- * Buffered (nginx's event pipe, spec-nginx 4.2 to 4.4): reads as fast as the
- * backend sends into up to UpstreamBuffers buffers, passes full ones on, and
- * when the client is slower, writes them to an unlinked file. Unbuffered
- * (4.1): one buffer, passed on with a FLUSH as it is read.
+ * Buffered (nginx's event pipe): reads as fast as the backend sends into up to
+ * UpstreamBuffers buffers, passes full ones on, and when the client is
+ * slower, writes them to an unlinked file. Unbuffered: one buffer, passed on
+ * with a FLUSH as it is read.
  *
  * Three numbers tell its state: bytes in memory, bytes in the file, bytes the
  * client has been passed but not taken. Order never changes: what is in the

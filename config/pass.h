@@ -26,7 +26,8 @@ struct up_pass_t {
     apr_port_t port;        /* as written, else the scheme's */
     int has_port;           /* a port was written */
     const char *uri;        /* URI part, from the first / or ?; NULL: none */
-    const char *host_value; /* UPSTREAM_HOST, spec 2.4 */
+    const char *host_value; /* UPSTREAM_HOST: with the port unless it is
+                               the scheme's; localhost for unix */
     const char *port_value; /* UPSTREAM_PORT, "" for unix */
     up_group_t *group;      /* set in post_config */
     const char *where;      /* file:line, for messages */

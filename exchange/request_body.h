@@ -7,7 +7,7 @@
  * Buffered: the whole body is read before a backend is chosen, into memory
  * up to UpstreamRequestBufferSize, beyond it into an unlinked file; it can be
  * sent again from the start. Streamed: read as the backend takes it, sent
- * once (spec-nginx 2.5, 2.6).
+ * once.
  *
  * In the request's pool, one thread. Framing is always our own.
  */

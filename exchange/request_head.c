@@ -99,7 +99,8 @@ static int count_set(const up_settings_t *settings)
     return settings->set_headers ? settings->set_headers->nelts : 0;
 }
 
-/* The Host line (spec-nginx 2.4). NULL: an expression failed; "" : none. */
+/* The Host line's value: the last UpstreamSetHeader Host, or where the request
+ * goes. NULL: an expression failed; "": no line. */
 static const char *host_of(request_rec *r, const up_settings_t *settings,
                            const up_pass_t *pass)
 {

@@ -3,7 +3,8 @@
 /**
  * The request head, in two passes: one emitter run over a sink that counts,
  * one allocation, the same emitter run over a sink that copies. The result
- * is one heap bucket (spec-nginx 2.3 to 2.5).
+ * is one heap bucket. Host comes first, then UpstreamSetHeader's fields, then
+ * the client's others, as nginx does.
  */
 
 #ifndef UP_REQUEST_HEAD_H

@@ -2,7 +2,7 @@
 
 /*
  * Owns the choice of the request target: the client's bytes, its bytes with
- * the prefix replaced, or the decoded path escaped again (spec-nginx 2.1).
+ * the prefix replaced, or the decoded path escaped again.
  */
 
 #include "exchange/request_target.h"

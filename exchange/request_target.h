@@ -1,8 +1,8 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE. */
 
 /**
- * The request target that the backend gets (spec-nginx 2.1): byte for byte
- * the client's, or with the location's prefix replaced.
+ * The request target that the backend gets: byte for byte the client's, or
+ * with the location's prefix replaced.
  */
 
 #ifndef UP_REQUEST_TARGET_H

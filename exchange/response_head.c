@@ -1,8 +1,7 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE. */
 
 /*
- * Owns what becomes of each response field on its way to the client
- * (spec-nginx 3.5, 3.9).
+ * Owns what becomes of each response field on its way to the client.
  */
 
 #include "exchange/response_head.h"

@@ -1,9 +1,9 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE. */
 
 /**
- * A parsed head becomes the client's: r->status, r->headers_out
- * (spec-nginx 3.5; hop-by-hop and Connection-nominated fields go nowhere,
- * RFC 9110 7.6.1).
+ * A parsed head becomes the client's: r->status, r->headers_out. Hop-by-hop
+ * and Connection-nominated fields go nowhere (RFC 9110 7.6.1); of fields that
+ * may stand once the first counts, as in nginx.
  */
 
 #ifndef UP_RESPONSE_HEAD_H

@@ -167,7 +167,8 @@ static apr_status_t h1_read_body(up_leg_t *leg, char *buf, apr_size_t *plen)
     return rv;
 }
 
-/* Spec-nginx 7, save conditions; the pool adds its own limits. */
+/* Both messages are whole, nothing came behind the response, and neither side
+ * closes; the pool adds its own limits. */
 static int h1_reusable(const up_leg_t *leg)
 {
     return !leg->broken && !leg->surplus && !leg->error

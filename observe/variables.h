@@ -3,7 +3,7 @@
 /**
  * What expressions and log formats can ask about a proxied request:
  * %{UPSTREAM_ADDR} and its kin, %{upstream_http:name},
- * %{upstream_cookie:name} (spec-nginx 9).
+ * %{upstream_cookie:name}; values as nginx's $upstream_* have them.
  *
  * Known to the expressions of every module. Read off the request's trail, or
  * off that of the request it was redirected from.

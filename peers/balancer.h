@@ -40,8 +40,8 @@ int up_balancer_usable_locked(const up_pick_t *pick, const up_peer_t *peer,
                               apr_time_t now);
 
 /**
- * Starts a request's search. tries = the servers that are not down, capped
- * by `max_tries` (0: no cap) (spec-nginx 5.3).
+ * Starts a request's search. tries = the servers that are not down, backups
+ * included, capped by `max_tries` (0: no cap), as in nginx.
  */
 up_pick_t *up_balancer_begin(apr_pool_t *p, up_peers_t *peers,
                              int max_tries);
@@ -62,8 +62,8 @@ int up_balancer_done(up_pick_t *pick, up_peer_t *peer, up_outcome_e outcome,
 
 /**
  * Is there another peer that could be tried now? Used to keep a real answer
- * instead of "no live upstreams" (spec-nginx 5.3, D). Takes the lock, counts
- * nothing.
+ * instead of "no live upstreams", which nginx does not do. Takes the lock,
+ * counts nothing.
  */
 int up_balancer_another(const up_pick_t *pick, apr_time_t now);
 

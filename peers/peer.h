@@ -44,7 +44,7 @@ struct up_peers_t {
     apr_thread_mutex_t *lock;
     up_peerlist_t primary;
     up_peerlist_t backup;
-    int single; /* one address, no backup: never taken out (spec 5.4) */
+    int single; /* one address, no backup: never taken out, as in nginx */
 };
 
 /** child_init: makes group->peers for every group, in pool p. */
@@ -59,7 +59,7 @@ int up_peer_usable_locked(const up_peer_t *peer, apr_time_t now);
 /** Counts a chosen peer: in_use, checked. Lock held. */
 void up_peer_take_locked(up_peer_t *peer, apr_time_t now);
 
-/** What became of a try, spec-nginx 5.4. */
+/** What became of a try. */
 typedef enum up_outcome_e {
     UP_OUTCOME_OK,     /* answered */
     UP_OUTCOME_FAILED, /* counts as a failure */
