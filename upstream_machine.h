@@ -99,7 +99,6 @@ struct up_request_t {
     void *leaving_baton;
 };
 
-
 /** The only writer of `state`. Gives the state its full time. */
 up_verdict_e up_machine_go(up_request_t *ur, up_state_e to, const char *why);
 
@@ -114,7 +113,11 @@ up_verdict_e up_machine_finish(up_request_t *ur, int result,
 /** Gives the present state its full time again. */
 void up_machine_rearm(up_request_t *ur);
 
-/** Waits for these poll events, until the state's deadline. */
+/**
+ * Waits for these poll events, until the state's deadline. What the client
+ * has been passed but not taken (the end of the answer to an earlier,
+ * pipelined request; a 100 Continue) goes on its way meanwhile.
+ */
 up_verdict_e up_machine_wait(up_request_t *ur, apr_int16_t backend,
                              apr_int16_t client);
 
@@ -139,11 +142,13 @@ void up_machine_facts(const up_request_t *ur, unsigned int bit,
 void up_machine_release(up_request_t *ur, int reusable,
                         up_outcome_e outcome);
 
-/** The body has been read to its end (up_pipe_on_complete): the backend is
- * free, however slow the client is. */
+/**
+ * The body has been read to its end (up_pipe_on_complete): the backend is
+ * free, however slow the client is.
+ */
 void up_machine_body_read(void *baton);
 
-/** The pipe has failed. */
+/** The pipe has failed, after the head went to the client or nearly so. */
 up_verdict_e up_machine_body_failed(up_request_t *ur, apr_status_t rv);
 
 /* One function a state; the rows in upstream_request.c name them. */

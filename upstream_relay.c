@@ -11,9 +11,8 @@
 /* ------------------------------------------------------------------------ */
 /* BODY */
 
-/* Gives the connection back, or drops it, and ends the try on the peer. */
 void up_machine_release(up_request_t *ur, int reusable,
-                            up_outcome_e outcome)
+                        up_outcome_e outcome)
 {
     up_try_t *tried = up_trail_last(ur->trail);
     apr_time_t now = apr_time_now();
@@ -56,7 +55,6 @@ static void log_surplus(up_request_t *ur)
     }
 }
 
-/* The pipe has failed, after the head went to the client or nearly so. */
 up_verdict_e up_machine_body_failed(up_request_t *ur, apr_status_t rv)
 {
     up_pipe_end_e end = up_pipe_end(ur->pipe);

@@ -27,7 +27,6 @@ typedef struct up_staterow_t {
     unsigned int may_go;     /* bit set of the states that may follow */
 } up_staterow_t;
 
-
 #define BIT(state) (1u << (state))
 #define TIMER(field) offsetof(up_settings_t, field)
 
@@ -63,7 +62,6 @@ static apr_interval_time_t timer_of(const up_request_t *ur, up_state_e state)
                   : 0;
 }
 
-/* Gives the present state its full time (again). */
 void up_machine_rearm(up_request_t *ur)
 {
     apr_interval_time_t timer = timer_of(ur, ur->state);
@@ -84,7 +82,6 @@ up_verdict_e up_machine_go(up_request_t *ur, up_state_e to, const char *why)
     return UP_AGAIN;
 }
 
-/* The try has failed: `bit` and `reason` say how. */
 up_verdict_e up_machine_fail(up_request_t *ur, unsigned int bit,
                              apr_status_t rv, const char *reason)
 {
@@ -98,18 +95,12 @@ up_verdict_e up_machine_fail(up_request_t *ur, unsigned int bit,
     return up_machine_go(ur, UP_NEXT, reason);
 }
 
-/* Ends the exchange with `result` for the handler. */
 up_verdict_e up_machine_finish(up_request_t *ur, int result, const char *why)
 {
     ur->result = result;
     return up_machine_go(ur, UP_FINISH, why);
 }
 
-/*
- * Waits for these events. What the client has been passed but not taken (the
- * end of the answer to an earlier, pipelined request; a 100 Continue) goes on
- * its way meanwhile.
- */
 up_verdict_e up_machine_wait(up_request_t *ur, apr_int16_t backend,
                              apr_int16_t client)
 {
@@ -123,7 +114,6 @@ up_verdict_e up_machine_wait(up_request_t *ur, apr_int16_t backend,
     return UP_WAIT;
 }
 
-/* The client's own timeout, as httpd has it. */
 apr_time_t up_machine_client_deadline(const up_request_t *ur)
 {
     return apr_time_now() + ur->r->server->timeout;
@@ -252,7 +242,7 @@ static void timed_out(up_request_t *ur)
     const char *directive = rows[ur->state].directive;
 
     up_machine_fail(ur, UP_FAIL_TIMEOUT, 0,
-         apr_psprintf(ur->r->pool, "timed out (%s)", directive));
+                    apr_psprintf(ur->r->pool, "timed out (%s)", directive));
 }
 
 void up_request_expire(up_request_t *ur)
@@ -306,7 +296,7 @@ void up_request_client_end(up_request_t *ur, int hangup)
                   "connection is closed too", ur->trail->activity);
     ur->trail->client_aborted = 1;
     up_machine_finish(ur, ur->client->header_out ? OK : UP_STATUS_CLIENT_GONE,
-           "client gone");
+                      "client gone");
 }
 
 void up_request_on_leave(up_request_t *ur, void (*leaving)(void *baton),

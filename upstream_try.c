@@ -147,11 +147,6 @@ up_verdict_e up_step_connect(up_request_t *ur)
 /* ------------------------------------------------------------------------ */
 /* SEND, HEAD */
 
-/*
- * Moves the request half on.
- * @return APR_SUCCESS it has all gone out, or nothing more will (leg.broken);
- *         APR_EAGAIN; else the client failed
- */
 apr_status_t up_machine_pump(up_request_t *ur)
 {
     apr_off_t before = ur->leg.sent;
@@ -239,7 +234,7 @@ up_verdict_e up_step_head(up_request_t *ur)
 }
 
 void up_machine_facts(const up_request_t *ur, unsigned int bit,
-                         up_retry_facts_t *facts)
+                      up_retry_facts_t *facts)
 {
     const up_settings_t *settings = ur->settings;
     apr_time_t now = apr_time_now();
@@ -346,7 +341,8 @@ static up_verdict_e head_done(up_request_t *ur)
     ur->trail->head = head;
     if (to_be_retried(ur, head->status)) {
         return up_machine_fail(ur, up_retry_bit(head->status), 0,
-                    apr_psprintf(ur->r->pool, "answered %d", head->status));
+                               apr_psprintf(ur->r->pool, "answered %d",
+                                            head->status));
     }
     if (to_be_intercepted(ur, head->status)) {
         keep_for_error_page(ur->r, head);
@@ -378,4 +374,3 @@ static up_verdict_e head_read(up_request_t *ur, apr_status_t rv)
     }
     return up_machine_fail(ur, UP_FAIL_ERROR, rv, "recv() failed");
 }
-

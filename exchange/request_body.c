@@ -235,7 +235,8 @@ apr_status_t up_reqbody_frame(up_reqbody_t *body)
     return APR_SUCCESS;
 }
 
-/* `<size>CRLF` in front of the bytes from `first` on, CRLF behind them. */
+/* `<size>CRLF` in front of the `len` bytes of bb, CRLF behind them; behind
+ * the last bytes of the body, its end (RFC 9112 7.1). */
 static void wrap_chunk(up_reqbody_t *body, apr_bucket_brigade *bb,
                        apr_off_t len)
 {

@@ -1,8 +1,8 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE. */
 
 /*
- * Owns the order and the choice of the fields that a backend gets
- * (spec-nginx 2.3 to 2.5), and the two passes that write them.
+ * Owns the order and the choice of the fields that a backend gets, and the
+ * two passes that write them.
  */
 
 #include "exchange/request_head.h"
