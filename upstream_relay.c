@@ -143,28 +143,30 @@ up_verdict_e up_step_body(up_request_t *ur)
 /* ------------------------------------------------------------------------ */
 /* NEXT, FINISH */
 
-static void log_failure(const up_request_t *ur, up_retry_e decision)
+static void log_failure(const up_request_t *ur, up_retry_e decision,
+                        const up_retry_facts_t *facts)
 {
     const up_try_t *tried = up_trail_last(ur->trail);
+    const char *what_now = up_retry_obstacle(facts);
     int level = APLOG_ERR;
 
     if (decision == UP_RETRY_NEXT) {
         level = APLOG_WARNING;
+        what_now = "trying the next server";
     }
     else if (decision == UP_RETRY_STALE) {
         level = APLOG_INFO;
+        what_now = "trying again on a new connection";
     }
     ap_log_rerror(APLOG_MARK, level, ur->rv, ur->r, UPLOGNO(0427)
                   "%s%s while %s, upstream: \"http://%s%s\", group %s, "
-                  "try %d, %s connection, after %.3f s%s",
+                  "try %d, %s connection, after %.3f s: %s",
                   ur->fail == UP_FAIL_NOLIVE || ur->rv ? "" : "upstream ",
                   ur->reason, ur->trail->activity, tried->peer, ur->target,
                   ur->pass->group->name, ur->trail->tries->nelts,
                   tried->reused ? "pooled" : "new",
                   (double)(apr_time_now() - tried->started) / APR_USEC_PER_SEC,
-                  decision == UP_RETRY_STOP ? ""
-                  : decision == UP_RETRY_NEXT ? ", trying the next server"
-                  : ", trying again on a new connection");
+                  what_now);
 }
 
 static up_verdict_e try_again_fresh(up_request_t *ur)
@@ -196,7 +198,7 @@ up_verdict_e up_step_next(up_request_t *ur)
 
     up_machine_facts(ur, fail, &facts);
     decision = up_retry_decide(&facts);
-    log_failure(ur, decision);
+    log_failure(ur, decision, &facts);
     if (decision == UP_RETRY_STALE) {
         return try_again_fresh(ur);
     }

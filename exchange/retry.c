@@ -65,6 +65,25 @@ int up_retry_worth(const up_retry_facts_t *facts)
     return facts->tries > 0 && !facts->out_of_time && repeatable(facts);
 }
 
+const char *up_retry_obstacle(const up_retry_facts_t *facts)
+{
+    if (facts->fail & UP_FAIL_NOLIVE) {
+        return "all are down, full or resting (max_conns, fail_timeout of "
+               "UpstreamServer)";
+    }
+    if (!(facts->fail & facts->enabled)) {
+        return "UpstreamNextUpstream does not name this failure";
+    }
+    if (!repeatable(facts)) {
+        return facts->replayable
+                   ? "the request may not be repeated (UpstreamNextUpstream "
+                     "non_idempotent)"
+                   : "the streamed body is gone (UpstreamRequestBuffering on)";
+    }
+    return facts->out_of_time ? "UpstreamNextUpstreamTimeout is over"
+                              : "no other server is left to try";
+}
+
 unsigned int up_retry_bit(int status)
 {
     int i;

@@ -47,6 +47,10 @@ up_retry_e up_retry_decide(const up_retry_facts_t *facts);
  * before a matching http_NNN response is given up. */
 int up_retry_worth(const up_retry_facts_t *facts);
 
+/** Why no other try follows, for the log: what would have to be otherwise, and
+ * which directive says so. */
+const char *up_retry_obstacle(const up_retry_facts_t *facts);
+
 /** Is it a stale connection, whatever is decided? That says nothing about the
  * server: every server closes idle ones. */
 int up_retry_stale(const up_retry_facts_t *facts);

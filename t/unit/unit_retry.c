@@ -221,6 +221,28 @@ START_TEST(knows_stale_connections)
 }
 END_TEST
 
+/* Whenever no other try follows, there is a reason for the log. */
+START_TEST(tells_the_obstacle)
+{
+    up_retry_facts_t facts = { .fail = UP_FAIL_NOLIVE, .enabled = DEFAULT };
+
+    ck_assert_ptr_nonnull(strstr(up_retry_obstacle(&facts), "max_conns"));
+    facts.fail = UP_FAIL_INVALID_HEADER;
+    ck_assert_ptr_nonnull(strstr(up_retry_obstacle(&facts), "does not name"));
+    facts.fail = UP_FAIL_ERROR;
+    facts.sent = 1;
+    ck_assert_ptr_nonnull(strstr(up_retry_obstacle(&facts), "streamed"));
+    facts.replayable = 1;
+    ck_assert_ptr_nonnull(strstr(up_retry_obstacle(&facts),
+                                 "non_idempotent"));
+    facts.idempotent = 1;
+    ck_assert_ptr_nonnull(strstr(up_retry_obstacle(&facts), "no other"));
+    facts.out_of_time = 1;
+    ck_assert_ptr_nonnull(strstr(up_retry_obstacle(&facts),
+                                 "UpstreamNextUpstreamTimeout"));
+}
+END_TEST
+
 START_TEST(knows_statuses)
 {
     static const int statuses[] = { 403, 404, 429, 500, 502, 503, 504 };
@@ -277,6 +299,7 @@ Suite *unit_retry(void)
     tcase_add_test(tc, keeps_the_rules);
     tc = unit_case(suite, "tables");
     tcase_add_test(tc, knows_stale_connections);
+    tcase_add_test(tc, tells_the_obstacle);
     tcase_add_test(tc, knows_statuses);
     tcase_add_test(tc, knows_methods);
     return suite;
