@@ -22,6 +22,9 @@
 #include "http_protocol.h"
 #include "transport/spool.h"
 
+/* Buckets over the file that the client may not have taken yet. */
+#define MOST_HANDLES 256
+
 struct up_pipe_t {
     request_rec *r;
     const up_settings_t *settings;
@@ -42,6 +45,8 @@ struct up_pipe_t {
 
     up_spool_t *spool;
     apr_off_t file_passed; /* bytes of it the client's filters have */
+    apr_pool_t *handles;   /* of the buckets over it */
+    int nhandles;          /* made since the pool was cleared */
 
     up_pipe_end_e end;
     void (*complete)(void *baton); /* up_pipe_on_complete, may be NULL */
@@ -145,6 +150,8 @@ static apr_status_t open_file(up_pipe_t *pipe)
     if (rv != APR_SUCCESS) {
         return file_failed(pipe, rv);
     }
+    apr_pool_create(&pipe->handles, pipe->r->pool);
+    apr_pool_tag(pipe->handles, "upstream_pipe_handles");
     ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, pipe->r, UPLOGNO(0411)
                   "an upstream response is buffered to a temporary file");
     return APR_SUCCESS;
@@ -219,6 +226,17 @@ static apr_off_t budget(const up_pipe_t *pipe)
            - up_client_pending(pipe->client);
 }
 
+/* May another bucket over the file be made? What the client has taken needs
+ * its handle no longer; a long response must not pile them up. */
+static int has_handle(up_pipe_t *pipe)
+{
+    if (up_client_pending(pipe->client) == 0) {
+        apr_pool_clear(pipe->handles);
+        pipe->nhandles = 0;
+    }
+    return pipe->nhandles < MOST_HANDLES;
+}
+
 /* File bytes into `out`: all of them where the core sends them itself,
  * otherwise as many as the filters in between should hold at once. */
 static void take_file(up_pipe_t *pipe, apr_off_t room)
@@ -229,7 +247,8 @@ static void take_file(up_pipe_t *pipe, apr_off_t room)
         len = room;
     }
     up_spool_insert(pipe->spool, pipe->out, pipe->file_passed, len,
-                    pipe->r->pool);
+                    pipe->handles);
+    pipe->nhandles++;
     pipe->file_passed += len;
 }
 
@@ -305,7 +324,8 @@ static apr_status_t drain(up_pipe_t *pipe, int *pmoved)
     while (!drained(pipe)) {
         apr_off_t room = budget(pipe);
 
-        if (room <= 0 && !only_file_left(pipe)) {
+        if ((room <= 0 && !only_file_left(pipe))
+            || (in_file(pipe) > 0 && !has_handle(pipe))) {
             return APR_SUCCESS;
         }
         if (in_file(pipe) > 0) {
