@@ -166,15 +166,6 @@ static const char *complain(cmd_parms *cmd, const char *why, const char *word)
                         word);
 }
 
-static const char *parse_count(const char *text, int least, int *pcount)
-{
-    if (up_units_number(text, least, pcount) == NULL) {
-        return NULL;
-    }
-    return least > 0 ? "wants a whole number from 1 up"
-                     : "wants a whole number, 0 or more";
-}
-
 static const param_t *find_param(const char *word)
 {
     const param_t *param;
@@ -200,7 +191,7 @@ static const char *set_param(cmd_parms *cmd, const param_t *param,
 
     switch (param->kind) {
     case COUNT:
-        error = parse_count(value, param->least, field);
+        error = up_units_number(value, param->least, field);
         break;
     case SECONDS:
         error = up_units_seconds(value, field);
@@ -346,7 +337,7 @@ static const char *set_keepalive(cmd_parms *cmd, void *dconf,
                         local);
     }
     section->group->keepalive_local = local != NULL;
-    error = parse_count(number, 0, &section->group->keepalive);
+    error = up_units_number(number, 0, &section->group->keepalive);
     return error != NULL ? complain(cmd, error, number) : NULL;
 }
 
@@ -360,7 +351,7 @@ static const char *set_keepalive_requests(cmd_parms *cmd, void *dconf,
     if (error != NULL) {
         return error;
     }
-    error = parse_count(number, 1, &section->group->keepalive_requests);
+    error = up_units_number(number, 1, &section->group->keepalive_requests);
     return error != NULL ? complain(cmd, error, number) : NULL;
 }
 

@@ -13,6 +13,7 @@
 #include "config/log.h"
 #include "config/section.h"
 #include "config/units.h"
+#include "exchange/fields.h"
 #include "http_core.h"
 
 static const up_row_t *row_of(const cmd_parms *cmd)
@@ -98,11 +99,7 @@ const char *up_setters_parse_size(const up_row_t *row, const char *text,
 const char *up_setters_parse_num(const up_row_t *row, const char *text,
                                  void *field)
 {
-    if (up_units_number(text, (int)row->least, field) == NULL) {
-        return NULL;
-    }
-    return row->least > 0 ? "wants a whole number from 1 up"
-                          : "wants a whole number, 0 or more";
+    return up_units_number(text, (int)row->least, field);
 }
 
 const char *up_setters_parse_version(const up_row_t *row, const char *text,
@@ -181,14 +178,9 @@ const char *up_setters_text(cmd_parms *cmd, void *dconf, const char *args)
     return set_text(cmd, dconf, word);
 }
 
-static int is_token(const char *word)
-{
-    return word[0] != '\0' && *ap_scan_http_token(word) == '\0';
-}
-
 const char *up_setters_method(cmd_parms *cmd, void *dconf, const char *word)
 {
-    if (strstr(word, "%{") == NULL && !is_token(word)) {
+    if (strstr(word, "%{") == NULL && !up_field_name_ok(word)) {
         return complain(cmd, "wants a method such as POST", word);
     }
     return set_text(cmd, dconf, word);
@@ -211,7 +203,7 @@ static const char *check_name(cmd_parms *cmd, const char *name)
 {
     const char *error = up_section_misplaced(cmd);
 
-    if (error == NULL && !is_token(name)) {
+    if (error == NULL && !up_field_name_ok(name)) {
         error = complain(cmd, "wants the name of a header field such as "
                          "X-Real-IP", name);
     }

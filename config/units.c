@@ -162,14 +162,22 @@ const char *up_units_number(const char *text, int least, int *pnumber)
     apr_int64_t n;
     const char *s = read_digits(text, INT_MAX, &n);
 
-    if (!s || *s) {
-        return "wants a whole number in decimal digits";
-    }
-    if (n < least) {
-        return "wants a larger number";
+    if (!s || *s || n < least) {
+        return least > 1    ? "wants a larger whole number"
+               : least == 1 ? "wants a whole number from 1 up"
+                            : "wants a whole number, 0 or more";
     }
     *pnumber = (int)n;
     return NULL;
+}
+
+int up_units_hex(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 const char *up_units_flag(const char *text, int *pflag)

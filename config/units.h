@@ -3,9 +3,9 @@
 /**
  * nginx's spelling of times, sizes, flags and word lists, as numbers.
  *
- * Pure: no httpd, no allocation. Every function returns NULL when the text
- * was good and *presult is set, else a static sentence that says what is
- * accepted ("wants a time such as 60s, 1m30s or 500ms").
+ * Pure: no httpd, no allocation. Every function that returns a text returns
+ * NULL when its own was good and *presult is set, else a static sentence that
+ * says what is accepted ("wants a time such as 60s, 1m30s or 500ms").
  */
 
 #ifndef UP_UNITS_H
@@ -41,6 +41,9 @@ const char *up_units_size(const char *text, int giga, apr_off_t *psize);
 
 /** Decimal digits only, `least`..INT_MAX. */
 const char *up_units_number(const char *text, int least, int *pnumber);
+
+/** The value of a hexadecimal digit, -1: it is none. */
+int up_units_hex(char c);
 
 /** on or off in any case. */
 const char *up_units_flag(const char *text, int *pflag);

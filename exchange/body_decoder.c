@@ -57,15 +57,6 @@ static int fail(up_decoder_t *decoder, const char *error)
     return FAILED;
 }
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static int take_digit(up_decoder_t *decoder, int digit)
 {
     if (decoder->left > (UP_OFF_MAX >> 4)) {
@@ -96,7 +87,7 @@ static int step_size(up_decoder_t *decoder, char c)
         }
         return c == '\r' ? SIZE_LF : EXTENSION;
     }
-    digit = hex_value(c);
+    digit = up_units_hex(c);
     if (digit >= 0) {
         return take_digit(decoder, digit);
     }

@@ -10,6 +10,7 @@
 
 #include "apr_lib.h"
 #include "apr_strings.h"
+#include "config/units.h"
 
 /* nginx's NGX_ESCAPE_URI set less the percent sign, which each caller
  * treats in its own way; '#' and '?' would end the path. */
@@ -19,27 +20,13 @@ static const char unsafe[256] = {
     ['|'] = 1,           ['}'] = 1,  [0x7f ... 0xff] = 1,
 };
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    if (c >= 'a' && c <= 'f') {
-        return c - 'a' + 10;
-    }
-    if (c >= 'A' && c <= 'F') {
-        return c - 'A' + 10;
-    }
-    return -1;
-}
-
 /* The byte that the escape at `s` stands for, or -1: no escape there. */
 static int escaped_byte(const char *s)
 {
     int high, low;
 
-    if (s[0] != '%' || (high = hex_value(s[1])) < 0
-        || (low = hex_value(s[2])) < 0) {
+    if (s[0] != '%' || (high = up_units_hex(s[1])) < 0
+        || (low = up_units_hex(s[2])) < 0) {
         return -1;
     }
     return high * 16 + low;

@@ -7,7 +7,10 @@
 #include "config/units.h"
 #include "t/unit/up_unit.h"
 
+#include "apr_lib.h"
+
 #include <limits.h>
+#include <string.h>
 
 #define MSEC APR_INT64_C(1000)
 #define SEC APR_INT64_C(1000000)
@@ -207,6 +210,20 @@ START_TEST(reads_numbers)
 }
 END_TEST
 
+START_TEST(reads_hexadecimal_digits)
+{
+    static const char digits[] = "0123456789abcdef";
+    int i;
+
+    for (i = 0; i < 256; ++i) {
+        const char *at = i ? strchr(digits, apr_tolower(i)) : NULL;
+
+        ck_assert_int_eq(up_units_hex((char)i),
+                         at ? (int)(at - digits) : -1);
+    }
+}
+END_TEST
+
 START_TEST(reads_flags)
 {
     int i;
@@ -249,6 +266,7 @@ Suite *unit_units(void)
     tcase_add_test(tc, reads_sizes);
     tcase_add_test(tc, reads_giga_where_allowed);
     tcase_add_test(tc, reads_numbers);
+    tcase_add_test(tc, reads_hexadecimal_digits);
     tcase_add_test(tc, reads_flags);
     tcase_add_test(tc, finds_words);
     return suite;

@@ -3,11 +3,12 @@
 
 UP_UNIT_PROGRAMS += build/unit/unit_uri_map build/unit/unit_fields
 
-build/unit/unit_uri_map: exchange/uri_map.c exchange/uri_map.h
+build/unit/unit_uri_map: exchange/uri_map.c exchange/uri_map.h \
+    config/units.c config/units.h
 build/unit/unit_fields: exchange/fields.c exchange/fields.h
 
 build/unit/unit_uri_map build/unit/unit_fields: \
     build/unit/unit_%: t/unit/unit_%.c
 	@mkdir -p $(@D)
-	$(CC) $(UP_CFLAGS) $(ASAN_FLAGS) $(CFLAGS) -o $@ $< exchange/$*.c \
+	$(CC) $(UP_CFLAGS) $(ASAN_FLAGS) $(CFLAGS) -o $@ $(filter %.c,$^) \
 	    $(LDFLAGS) -lcheck -lsubunit -lm -lpthread $(UP_APR_LIBS)
