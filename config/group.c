@@ -11,6 +11,7 @@
 
 #include "apr_strings.h"
 #include "config/address.h"
+#include "config/complaint.h"
 #include "config/log.h"
 #include "config/pass.h"
 #include "config/section.h"
@@ -160,12 +161,6 @@ static const param_t params[] = {
     {NULL, MARK, 0, 0, NULL}
 };
 
-static const char *complain(cmd_parms *cmd, const char *why, const char *word)
-{
-    return apr_psprintf(cmd->pool, "%s %s, not \"%s\"", cmd->cmd->name, why,
-                        word);
-}
-
 static const param_t *find_param(const char *word)
 {
     const param_t *param;
@@ -220,9 +215,9 @@ static const char *set_params(cmd_parms *cmd, up_server_t *server, int argc,
         const char *error;
 
         if (param == NULL) {
-            return complain(cmd, "has an invalid parameter: it takes weight= "
-                            "max_conns= max_fails= fail_timeout= backup down",
-                            argv[i]);
+            return up_complaint_word(cmd, "has an invalid parameter: it takes "
+                                     "weight= max_conns= max_fails= "
+                                     "fail_timeout= backup down", argv[i]);
         }
         if ((seen & (1u << (param - params))) != 0) {
             return apr_psprintf(cmd->pool, "%s: parameter \"%s\" is "
@@ -245,8 +240,8 @@ static const char *set_address(cmd_parms *cmd, up_server_t *server)
     const char *error;
 
     if (strstr(text, "://") != NULL) {
-        return complain(cmd, "wants an address and no URL, as in "
-                        "127.0.0.1:8080", text);
+        return up_complaint_word(cmd, "wants an address and no URL, as in "
+                                 "127.0.0.1:8080", text);
     }
     if (strncasecmp(text, "unix:", 5) == 0 && text[5] != '\0'
         && text[5] != '/') {
@@ -255,7 +250,7 @@ static const char *set_address(cmd_parms *cmd, up_server_t *server)
     }
     error = up_address_parse(cmd->pool, text, &address);
     if (error != NULL) {
-        return complain(cmd, error, server->text);
+        return up_complaint_word(cmd, error, server->text);
     }
     server->host = address.host;
     server->unix_path = address.unix_path;
@@ -287,9 +282,7 @@ static const char *find_section_once(cmd_parms *cmd, section_t **psection)
     }
     if (apr_hash_get((*psection)->seen, cmd->cmd->name,
                      APR_HASH_KEY_STRING) != NULL) {
-        return apr_psprintf(cmd->pool, "\"%s\" directive is duplicate: keep "
-                            "one of them in this <Upstream>",
-                            cmd->cmd->name);
+        return up_complaint_twice(cmd, " in this <Upstream>");
     }
     apr_hash_set((*psection)->seen, cmd->cmd->name, APR_HASH_KEY_STRING, cmd);
     return NULL;
@@ -333,12 +326,12 @@ static const char *set_keepalive(cmd_parms *cmd, void *dconf,
         return error;
     }
     if (local != NULL && strcasecmp(local, "local") != 0) {
-        return complain(cmd, "wants nothing but \"local\" after the number",
-                        local);
+        return up_complaint_word(cmd, "wants nothing but \"local\" after the "
+                                 "number", local);
     }
     section->group->keepalive_local = local != NULL;
     error = up_units_number(number, 0, &section->group->keepalive);
-    return error != NULL ? complain(cmd, error, number) : NULL;
+    return error != NULL ? up_complaint_word(cmd, error, number) : NULL;
 }
 
 static const char *set_keepalive_requests(cmd_parms *cmd, void *dconf,
@@ -352,7 +345,7 @@ static const char *set_keepalive_requests(cmd_parms *cmd, void *dconf,
         return error;
     }
     error = up_units_number(number, 1, &section->group->keepalive_requests);
-    return error != NULL ? complain(cmd, error, number) : NULL;
+    return error != NULL ? up_complaint_word(cmd, error, number) : NULL;
 }
 
 /* cmd_data is the offset of the field. */
@@ -373,7 +366,7 @@ static const char *set_keepalive_span(cmd_parms *cmd, void *dconf,
                 "turns keeping off)";
     }
     if (error != NULL) {
-        return complain(cmd, error, time);
+        return up_complaint_word(cmd, error, time);
     }
     *(apr_interval_time_t *)((char *)section->group
                              + (apr_size_t)cmd->info) = span;

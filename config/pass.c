@@ -11,6 +11,7 @@
 #include "apr_lib.h"
 #include "apr_strings.h"
 #include "config/address.h"
+#include "config/complaint.h"
 #include "config/group.h"
 #include "config/log.h"
 #include "config/section.h"
@@ -46,23 +47,19 @@ static void remember(apr_pool_t *p, up_pass_t *pass)
 
 /* --- the URL ------------------------------------------------------------- */
 
-static const char *complain(cmd_parms *cmd, const char *why, const char *word)
-{
-    return apr_psprintf(cmd->pool, "UpstreamPass %s, not \"%s\"", why, word);
-}
-
 /* Takes the scheme off: *prest is what follows. */
 static const char *parse_scheme(cmd_parms *cmd, const char *url,
                                 const char **prest)
 {
     if (strncasecmp(url, "https://", 8) == 0) {
-        return complain(cmd, "cannot speak TLS to a backend yet (it is not "
-                        "built in): write an http:// URL", url);
+        return up_complaint_word(cmd, "cannot speak TLS to a backend yet (it "
+                                 "is not built in): write an http:// URL",
+                                 url);
     }
     if (strncasecmp(url, "http://", 7) != 0) {
-        return complain(cmd, "has an invalid URL prefix: write "
-                        "http://host:port, http://group or "
-                        "http://unix:/path", url);
+        return up_complaint_word(cmd, "has an invalid URL prefix: write "
+                                 "http://host:port, http://group or "
+                                 "http://unix:/path", url);
     }
     *prest = url + 7;
     return NULL;
@@ -102,12 +99,13 @@ static const char *set_uri(cmd_parms *cmd, up_pass_t *pass, const char *uri)
         return NULL;
     }
     if (uri[0] != '/' && uri[0] != '?') {
-        return complain(cmd, "wants a URI that begins with / after the "
-                        "socket's path", uri);
+        return up_complaint_word(cmd, "wants a URI that begins with / after "
+                                 "the socket's path", uri);
     }
     if (has_bad_bytes(uri)) {
-        return complain(cmd, "wants a URI in which blanks, #, quotes, braces "
-                        "and bytes outside ASCII are written as %XX", uri);
+        return up_complaint_word(cmd, "wants a URI in which blanks, #, "
+                                 "quotes, braces and bytes outside ASCII are "
+                                 "written as %XX", uri);
     }
     /* http://host?k=1: a request target has to begin with a slash. */
     pass->uri = uri[0] == '?' ? apr_pstrcat(cmd->pool, "/", uri, NULL)
@@ -138,8 +136,8 @@ static const char *parse_url(cmd_parms *cmd, up_pass_t *pass, const char *url)
     apr_size_t len;
 
     if (strstr(url, "%{") != NULL) {
-        return complain(cmd, "cannot have expressions in its URL yet: write "
-                        "a fixed http:// URL", url);
+        return up_complaint_word(cmd, "cannot have expressions in its URL "
+                                 "yet: write a fixed http:// URL", url);
     }
     error = parse_scheme(cmd, url, &rest);
     if (error != NULL) {
@@ -149,7 +147,7 @@ static const char *parse_url(cmd_parms *cmd, up_pass_t *pass, const char *url)
     error = up_address_parse(cmd->pool,
                              apr_pstrmemdup(cmd->pool, rest, len), &address);
     if (error != NULL) {
-        return complain(cmd, error, url);
+        return up_complaint_word(cmd, error, url);
     }
     pass->url = apr_pstrdup(cmd->pool, url);
     pass->host = address.host;
@@ -184,10 +182,10 @@ static const char *make_pass(cmd_parms *cmd, const char *location,
         error = parse_url(cmd, pass, url);
     }
     if (error == NULL && location == NULL && pass->uri != NULL) {
-        error = complain(cmd, "cannot have a URI part inside "
-                         "<LocationMatch>, <If> or a <Location> with a "
-                         "pattern, where no prefix could be replaced: write "
-                         "the URL without it", url);
+        error = up_complaint_word(cmd, "cannot have a URI part inside "
+                                  "<LocationMatch>, <If> or a <Location> with "
+                                  "a pattern, where no prefix could be "
+                                  "replaced: write the URL without it", url);
     }
     *ppass = pass;
     return error;
@@ -208,8 +206,8 @@ static const char *set_in_section(cmd_parms *cmd, up_settings_t *settings,
     const char *error;
 
     if (prefix && cmd->path[0] != '/') {
-        return complain(cmd, "wants a <Location> that begins with /",
-                        cmd->path);
+        return up_complaint_word(cmd, "wants a <Location> that begins with /",
+                                 cmd->path);
     }
     if (settings->pass != NULL) {
         return duplicate(cmd, settings->pass);
@@ -262,9 +260,9 @@ static const char *set_in_server(cmd_parms *cmd, const char *location,
     const char *error;
 
     if (location[0] != '/') {
-        return complain(cmd, "wants a path that begins with / and a URL here, "
-                        "as in \"UpstreamPass /app/ http://host:8080\"",
-                        location);
+        return up_complaint_word(cmd, "wants a path that begins with / and a "
+                                 "URL here, as in \"UpstreamPass /app/ "
+                                 "http://host:8080\"", location);
     }
     pass = find(own->passes, location);
     if (pass != NULL) {
@@ -288,13 +286,13 @@ const char *up_pass_set(cmd_parms *cmd, void *dconf, const char *first,
         return error;
     }
     if (in_section && second != NULL) {
-        return complain(cmd, "wants only a URL inside a section: the "
-                        "section gives the path", first);
+        return up_complaint_word(cmd, "wants only a URL inside a section: the "
+                                 "section gives the path", first);
     }
     if (!in_section && second == NULL) {
-        return complain(cmd, "wants a path before the URL outside "
-                        "<Location>, as in \"UpstreamPass /app/ "
-                        "http://host:8080\"", first);
+        return up_complaint_word(cmd, "wants a path before the URL outside "
+                                 "<Location>, as in \"UpstreamPass /app/ "
+                                 "http://host:8080\"", first);
     }
     return in_section ? set_in_section(cmd, dconf, first)
                       : set_in_server(cmd, first, second);

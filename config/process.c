@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "apr_strings.h"
+#include "config/complaint.h"
 #include "config/units.h"
 
 #define DEFAULT_DELAY apr_time_from_msec(5)
@@ -37,17 +37,10 @@ static const char *check(cmd_parms *cmd, unsigned int bit)
         return error;
     }
     if (given & bit) {
-        return apr_psprintf(cmd->pool, "\"%s\" directive is duplicate: keep "
-                            "one of them", cmd->cmd->name);
+        return up_complaint_twice(cmd, "");
     }
     given |= bit;
     return NULL;
-}
-
-static const char *complain(cmd_parms *cmd, const char *error)
-{
-    return error ? apr_psprintf(cmd->pool, "%s %s", cmd->cmd->name, error)
-                 : NULL;
 }
 
 /* One bit a field. */
@@ -66,8 +59,11 @@ static const char *set_number(cmd_parms *cmd, void *dconf, const char *arg)
     const char *error = check(cmd, bit_of(cmd));
 
     (void)dconf;
-    return error ? error : complain(cmd, up_units_number(arg, 0,
-                                                         field_of(cmd)));
+    if (error) {
+        return error;
+    }
+    error = up_units_number(arg, 0, field_of(cmd));
+    return error ? up_complaint_word(cmd, error, arg) : NULL;
 }
 
 static const char *set_time(cmd_parms *cmd, void *dconf, const char *arg)
@@ -75,7 +71,11 @@ static const char *set_time(cmd_parms *cmd, void *dconf, const char *arg)
     const char *error = check(cmd, bit_of(cmd));
 
     (void)dconf;
-    return error ? error : complain(cmd, up_units_time(arg, field_of(cmd)));
+    if (error) {
+        return error;
+    }
+    error = up_units_time(arg, field_of(cmd));
+    return error ? up_complaint_word(cmd, error, arg) : NULL;
 }
 
 #define FIELD(name) ((void *)offsetof(up_process_t, name))

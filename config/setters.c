@@ -9,6 +9,7 @@
 #include "apr_lib.h"
 #include "apr_strings.h"
 #include "config/address.h"
+#include "config/complaint.h"
 #include "config/derived.h"
 #include "config/log.h"
 #include "config/section.h"
@@ -26,13 +27,6 @@ static void *field_of(const up_row_t *row, up_settings_t *settings)
     return (char *)settings + row->offset;
 }
 
-static const char *complain(const cmd_parms *cmd, const char *why,
-                            const char *word)
-{
-    return apr_psprintf(cmd->pool, "%s %s, not \"%s\"", row_of(cmd)->name,
-                        why, word);
-}
-
 /* The checks that come before a scalar is set. */
 static const char *begin(cmd_parms *cmd, const up_settings_t *settings)
 {
@@ -40,8 +34,7 @@ static const char *begin(cmd_parms *cmd, const up_settings_t *settings)
     const char *error = up_section_misplaced(cmd);
 
     if (error == NULL && (settings->set & row->bit) != 0) {
-        error = apr_psprintf(cmd->pool, "\"%s\" directive is duplicate: keep "
-                             "one of them in this section", row->name);
+        error = up_complaint_twice(cmd, " in this section");
     }
     return error;
 }
@@ -134,7 +127,7 @@ const char *up_setters_plain(cmd_parms *cmd, void *dconf, const char *word)
     }
     error = row->parse(row, word, field_of(row, settings));
     if (error != NULL) {
-        return complain(cmd, error, word);
+        return up_complaint_word(cmd, error, word);
     }
     return finish(cmd, settings);
 }
@@ -181,7 +174,7 @@ const char *up_setters_text(cmd_parms *cmd, void *dconf, const char *args)
 const char *up_setters_method(cmd_parms *cmd, void *dconf, const char *word)
 {
     if (strstr(word, "%{") == NULL && !up_field_name_ok(word)) {
-        return complain(cmd, "wants a method such as POST", word);
+        return up_complaint_word(cmd, "wants a method such as POST", word);
     }
     return set_text(cmd, dconf, word);
 }
@@ -204,8 +197,8 @@ static const char *check_name(cmd_parms *cmd, const char *name)
     const char *error = up_section_misplaced(cmd);
 
     if (error == NULL && !up_field_name_ok(name)) {
-        error = complain(cmd, "wants the name of a header field such as "
-                         "X-Real-IP", name);
+        error = up_complaint_word(cmd, "wants the name of a header field such "
+                                  "as X-Real-IP", name);
     }
     return error;
 }
@@ -292,9 +285,9 @@ const char *up_setters_failures(cmd_parms *cmd, void *dconf, const char *word)
         return error;
     }
     if (bit == 0) {
-        return complain(cmd, apr_pstrcat(cmd->temp_pool, "wants words out of ",
-                                         all_words(cmd->temp_pool, failures),
-                                         NULL), word);
+        error = apr_pstrcat(cmd->temp_pool, "wants words out of ",
+                            all_words(cmd->temp_pool, failures), NULL);
+        return up_complaint_word(cmd, error, word);
     }
     if ((settings->set & row_of(cmd)->bit) == 0) {
         *pmask = 0;
@@ -325,13 +318,13 @@ const char *up_setters_buffers(cmd_parms *cmd, void *dconf,
     }
     error = up_units_number(number, 2, &settings->written.buffers_num);
     if (error != NULL) {
-        return complain(cmd, "wants at least 2 buffers, as in \"8 16k\"",
-                        number);
+        return up_complaint_word(cmd, "wants at least 2 buffers, as in \"8 "
+                                 "16k\"", number);
     }
     error = up_setters_parse_size(row_of(cmd), size,
                                   &settings->written.buffers_size);
     if (error != NULL) {
-        return complain(cmd, error, size);
+        return up_complaint_word(cmd, error, size);
     }
     return finish(cmd, settings);
 }
@@ -347,8 +340,8 @@ static const char *check_bind(cmd_parms *cmd, const char **paddress)
     }
     if (up_address_parse(cmd->pool, *paddress, &parts) != NULL
         || parts.host == NULL || !up_address_numeric(parts.host)) {
-        return complain(cmd, "wants a local IP address with or without a "
-                        "port, or off", *paddress);
+        return up_complaint_word(cmd, "wants a local IP address with or "
+                                 "without a port, or off", *paddress);
     }
     return NULL;
 }
@@ -364,14 +357,15 @@ const char *up_setters_bind(cmd_parms *cmd, void *dconf, const char *address,
     }
     settings->bind_transparent = how != NULL;
     if (how != NULL && strcasecmp(how, "transparent") != 0) {
-        return complain(cmd, "wants nothing but \"transparent\" after the "
-                        "address", how);
+        return up_complaint_word(cmd, "wants nothing but \"transparent\" "
+                                 "after the address", how);
     }
     mark(cmd, settings);
     if (strcasecmp(address, "off") == 0) {
         settings->bind = NULL;
         return how == NULL ? NULL
-                           : complain(cmd, "wants nothing after off", how);
+                           : up_complaint_word(cmd, "wants nothing after off",
+                                               how);
     }
     if (strstr(address, "%{") == NULL && address[0] != '\0') {
         error = check_bind(cmd, &address);
@@ -402,8 +396,8 @@ static const char *parse_levels(cmd_parms *cmd, up_settings_t *settings,
     memset(level, 0, sizeof(settings->temp_levels));
     for (i = 0; i < argc; i++) {
         if (up_units_number(argv[i], 1, &level[i]) != NULL || level[i] > 3) {
-            return complain(cmd, "wants 1, 2 or 3 digits for each level of "
-                            "directories", argv[i]);
+            return up_complaint_word(cmd, "wants 1, 2 or 3 digits for each "
+                                     "level of directories", argv[i]);
         }
     }
     return NULL;
@@ -429,8 +423,8 @@ const char *up_setters_path(cmd_parms *cmd, void *dconf, int argc,
         || apr_stat(&info, settings->temp_path, APR_FINFO_TYPE,
                     cmd->temp_pool) != APR_SUCCESS
         || info.filetype != APR_DIR) {
-        return complain(cmd, "wants a directory that exists and that the "
-                        "server's User may write to", argv[0]);
+        return up_complaint_word(cmd, "wants a directory that exists and that "
+                                 "the server's User may write to", argv[0]);
     }
     mark(cmd, settings);
     return parse_levels(cmd, settings, argc - 1, argv + 1);

@@ -176,6 +176,27 @@ row @$_ for (
     ['other capitals', "upstreamhttpversion 1.0\nUPSTREAMBUFFERING off"],
 );
 
+# --- the whole server -------------------------------------------------------
+
+for my $case (
+    [UpstreamLoops => ['0', '3'], ['-1' => $from_0, 'all' => $from_0]],
+    [UpstreamMaxSuspended => ['0', '10000'], ['1k' => $from_0]],
+    [UpstreamAsyncDelay => ['0', '5ms'], ['5us' => $time]],
+    [UpstreamShutdownTimeout => ['0', '1m30s'], ['soon' => $time]],
+) {
+    my ($directive, $good, $bad) = @$case;
+    row("$directive $_", "$directive $_") for @$good;
+    for (my $i = 0; $i < @$bad; $i += 2) {
+        row("$directive $bad->[$i]", "$directive $bad->[$i]",
+            qq{$directive $bad->[$i + 1], not "$bad->[$i]"});
+    }
+    row("$directive twice", "$directive 1\n!! $directive 1",
+        qq{"$directive" directive is duplicate: keep one of them});
+    row("$directive in a virtual host",
+        "<VirtualHost *:80>\n!! $directive 1\n</VirtualHost>",
+        "$directive cannot occur within <VirtualHost> section");
+}
+
 for my $conf ('UpstreamSetHeader X-A %{NO_SUCH_THING}', 'UpstreamSetBody "%{"',
     'UpstreamMethod "%{tolower:"', 'UpstreamBind "%{"') {
     my ($directive) = split / /, $conf;

@@ -1,0 +1,29 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/**
+ * What setters say about a directive that they refuse. httpd puts the file
+ * and the line in front.
+ *
+ * Only while the configuration is read; messages are in cmd->pool.
+ */
+
+#ifndef UP_COMPLAINT_H
+#define UP_COMPLAINT_H
+
+#include "httpd.h"
+#include "http_config.h"
+
+/**
+ * The directive `why`, not "`word`".
+ * @param why a sentence that begins with a verb, as config/units.h has them
+ */
+const char *up_complaint_word(const cmd_parms *cmd, const char *why,
+                              const char *word);
+
+/**
+ * The directive stands there twice.
+ * @param where where one of them is to be kept, as in " in this section"
+ */
+const char *up_complaint_twice(const cmd_parms *cmd, const char *where);
+
+#endif
