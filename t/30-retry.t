@@ -43,11 +43,13 @@ my $s = Up::Server->start(conf => <<"END", A => $A->addr, B => $B->addr,
 <Upstream ab>
     UpstreamServer \@A\@ max_fails=0
     UpstreamServer \@B\@ max_fails=0 backup
+    UpstreamKeepalive 0
 </Upstream>
 <Upstream abc>
     UpstreamServer \@A\@ max_fails=0 weight=900
     UpstreamServer \@B\@ max_fails=0 weight=30
     UpstreamServer \@C\@ max_fails=0
+    UpstreamKeepalive 0
 </Upstream>
 <Upstream refused>
     UpstreamServer \@R1\@ max_fails=0
@@ -270,9 +272,11 @@ subtest 'the last real answer is kept' => sub {
         [map { ("X-$_" => 'say:503') } qw(A B C)]);
     is $res->status . ' ' . $res->body, '503 B says 503', 'of the last try';
     is $line->{UPSTREAM_STATUS}, '503, 503', 'two tries';
-    ($res) = try(GET => '/gone/x', ['X-A' => 'close']);
+    my $k = $s->client; # one child
+    $res = $k->get('/gone/x', ['X-A' => 'part']);
     is $res->status, 502, 'the backup refuses, and rests from now on';
-    ($res, $line) = try(GET => '/gone/x', ['X-A' => 'say:503']);
+    $res = $k->get('/gone/kept', ['X-A' => 'say:503']);
+    $line = $s->logged('/gone/kept');
     is $res->body, 'A says 503', 'no server is left to try: no 502';
     is $line->{UPSTREAM_STATUS}, '503', 'and no empty try';
     ($res, $line) = try(GET => '/downs/x', ['X-A' => 'close']);
@@ -280,17 +284,17 @@ subtest 'the last real answer is kept' => sub {
 };
 
 subtest 'RT06 no server' => sub {
-    my ($res, $line) = try(GET => '/nobody/x');
+    my $k = $s->client; # one child
+    my $res = $k->get('/nobody/1');
     is $res->status, 502, 'both refuse';
     ok $res->complete, 'a whole response';
-    is $line->{UPSTREAM_STATUS}, '502, 502', 'both were tried';
-    ($res, $line) = try(GET => '/nobody/x');
-    is $res->status, 502, 'both rest';
+    is $s->logged('/nobody/1')->{UPSTREAM_STATUS}, '502, 502',
+        'both were tried';
+    is $k->get('/nobody/2')->status, 502, 'both rest';
+    my $line = $s->logged('/nobody/2');
     is $line->{UPSTREAM_ADDR}, 'nobody', 'no live upstreams: the group';
     is $line->{UPSTREAM_STATUS}, '502', 'one entry';
-    my $k = $s->client;
-    is $k->get('/nobody/x')->status, 502, 'a 502';
-    ok $k->idle, 'keeps the client connection';
+    ok $k->idle, 'a 502 keeps the client connection';
 };
 
 subtest 'UpstreamNextUpstreamTimeout' => sub {

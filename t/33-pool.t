@@ -297,13 +297,14 @@ subtest 'C39 RB18 a socket of its own' => sub {
         'two unix sockets';
     is join('', map { $k->get("/$_/")->body } qw(a b a b)), 'ABAB',
         'on one connection';
-    is scalar($unix[0]->connections), $prefork ? 2 : 1, 'one connection each';
+    cmp_ok scalar($unix[0]->connections), '<=', $prefork ? 3 : 1,
+        'one connection each';
 };
 
 subtest 'restart and stop' => sub {
     $b->clear;
     my $idle = $k->get('/default/x')->body;
-    my $start = time;
+    $k->close; # a child of MPM worker waits for its clients
     $s->graceful;
     ok $b->wait_count(1, 'eof', 2), 'graceful: idle ones are closed at once';
     isnt $s->get('/default/x')->body, $idle, 'and a new one is used';

@@ -66,11 +66,14 @@ UpstreamPass /down/ http://down
 </Location>
 END
 
+my $k = $s->client;
+
 # Lines at warn or above that follow from a request, and those at info.
 sub lines {
     my ($method, $target, $fields, $body) = @_;
     $s->mark;
-    my $res = $s->ask($method, $target, $fields, $body);
+    my $res = $k->ask($method, $target, $fields, $body);
+    $k = $s->client if !$k->idle(0);
     my @all = grep { /upstream_proxy:/ } $s->error_log;
     return ($res, [grep { /:(?:warn|error|crit|alert|emerg)\]/ } @all],
         [grep { /:info\]/ } @all]);
@@ -81,8 +84,9 @@ my $READING = 'while reading response header from upstream';
 
 # method, target, what A does => level, reason, phase, server, what now
 my @FAILURES = (
-    [GET => '/refused/', 'ok', error => 'Connection refused.*connect\(\) failed',
-        $CONNECTING, $refused, 'no other server is left to try'],
+    [GET => '/refused/', 'ok', error =>
+        'Connection refused.*connect\(\) failed', $CONNECTING, $refused,
+        'no other server is left to try'],
     [GET => '/ra/', 'ok', warn => 'Connection refused.*connect\(\) failed',
         $CONNECTING, $refused, 'trying the next server'],
     [GET => '/stuck/', 'ok', error =>
@@ -95,8 +99,8 @@ my @FAILURES = (
     [GET => '/ab/', 'silent', warn =>
         'upstream timed out \(UpstreamReadTimeout\)', $READING, $A,
         'trying the next server'],
-    [GET => '/ab/', 'garbage', warn => 'upstream sent no valid status line: .+',
-        $READING, $A, 'trying the next server'],
+    [GET => '/ab/', 'garbage', warn =>
+        'upstream sent no valid status line: .+', $READING, $A, 'trying the next server'],
     [GET => '/a/', 'field', error => 'upstream sent invalid header: .+',
         $READING, $A, 'no other server'],
     [GET => '/a/', 'big', error =>
