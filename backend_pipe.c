@@ -243,7 +243,7 @@ static void take_file(up_pipe_t *pipe, apr_off_t room)
 {
     apr_off_t len = in_file(pipe);
 
-    if (!pipe->client->pass_through && len > room) {
+    if (!up_client_pass_through(pipe->client) && len > room) {
         len = room;
     }
     up_spool_insert(pipe->spool, pipe->out, pipe->file_passed, len,
@@ -306,7 +306,7 @@ static int drained(const up_pipe_t *pipe)
 static int only_file_left(const up_pipe_t *pipe)
 {
     return pipe->end == UP_PIPE_COMPLETE && !pipe->queued
-           && pipe->client->pass_through;
+           && up_client_pass_through(pipe->client);
 }
 
 /*
@@ -533,7 +533,7 @@ static void settle(up_pipe_t *pipe, up_want_t *want)
 static apr_status_t hand_over_tail(up_pipe_t *pipe)
 {
     if (pipe->end == UP_PIPE_COMPLETE && pipe->spool && pipe->queued
-        && pipe->client->pass_through && may_spill(pipe)) {
+        && up_client_pass_through(pipe->client) && may_spill(pipe)) {
         return spill(pipe, pipe->queue_bytes);
     }
     return APR_SUCCESS;

@@ -324,6 +324,11 @@ int up_request_backend_fd(const up_request_t *ur)
     return ur->leg.conn ? ur->leg.conn->fd : -1;
 }
 
+up_conn_t *up_request_conn(const up_request_t *ur)
+{
+    return ur->leg.conn;
+}
+
 int up_request_client_fd(const up_request_t *ur)
 {
     return ur->client->fd;

@@ -56,6 +56,8 @@ void up_request_abort(up_request_t *ur);
 
 /** Sockets to poll: -1 when there is none. */
 int up_request_backend_fd(const up_request_t *ur);
+/** The connection behind it, NULL: none held. */
+up_conn_t *up_request_conn(const up_request_t *ur);
 int up_request_client_fd(const up_request_t *ur);
 
 /** Is the end of the client's stream of interest? */

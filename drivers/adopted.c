@@ -61,6 +61,7 @@ struct up_adopted_t {
     int client_ended;      /* FIN seen */
     int client_hup;        /* reset seen */
     int stopping;
+    int closing;           /* what is written now is the last */
     int head_begun;        /* a part of the next request's head is there */
     request_rec *r;        /* of the exchange, the diverted request */
     up_request_t *ur;      /* while PARKED */
@@ -83,6 +84,7 @@ static __thread up_whereabouts_t *whereabouts;
 static up_turn_e run(up_watch_t *watch, unsigned int events,
                      apr_thread_t *thread, int side);
 static up_turn_e after(up_adopted_t *a);
+static up_turn_e write_on(up_adopted_t *a);
 
 up_adopted_t *up_adopted_of(conn_rec *c)
 {
@@ -129,7 +131,7 @@ static up_turn_e destroy_or_wait(up_adopted_t *a)
 
 static up_turn_e close_now(up_adopted_t *a)
 {
-    up_loop_watch_backend(&a->watch, -1);
+    up_loop_leave_backend(&a->watch);
     apr_socket_close(a->sock);
     return destroy_or_wait(a);
 }
@@ -158,23 +160,36 @@ static up_turn_e linger_on(up_adopted_t *a)
     return UP_TURN_WAIT;
 }
 
-static up_turn_e linger(up_adopted_t *a)
+/* Everything is written, or never will be. */
+static up_turn_e shut(up_adopted_t *a)
 {
     conn_rec *c = a->c;
     int quick = apr_table_get(c->notes, "short-lingering-close") != NULL;
+
+    if (c->aborted
+        || apr_socket_shutdown(a->sock, APR_SHUTDOWN_WRITE) != APR_SUCCESS) {
+        return close_now(a);
+    }
+    a->phase = LINGERING;
+    a->linger_by = apr_time_now() + (quick ? LINGER_GAP : LINGER_MOST);
+    return linger_on(a);
+}
+
+/* httpd's ap_start_lingering_close, which waits for a slow client. */
+static up_turn_e linger(up_adopted_t *a)
+{
+    conn_rec *c = a->c;
 
     ap_log_cerror(APLOG_MARK, APLOG_TRACE1, 0, c, "closing from phase %d, "
                   "state %d, keepalive %d%s%s", (int)a->phase,
                   (int)c->cs->state, (int)c->keepalive,
                   c->aborted ? ", aborted" : "",
                   a->stopping ? ", stopping" : "");
-    a->phase = LINGERING;
-    a->linger_by = apr_time_now() + (quick ? LINGER_GAP : LINGER_MOST);
+    a->closing = 1;
     apr_socket_timeout_set(a->sock, 0);
-    if (ap_start_lingering_close(c)) {
-        return close_now(a);
-    }
-    return linger_on(a);
+    ap_prep_lingering_close(c);
+    ap_flush_conn(c); /* our filter keeps it; TLS says goodbye here */
+    return write_on(a);
 }
 
 /* ------------------------------------------------------------------------ */
@@ -251,6 +266,9 @@ static up_turn_e write_on(up_adopted_t *a)
         a->phase = WRITING;
         return UP_TURN_WAIT;
     }
+    if (a->closing) {
+        return shut(a);
+    }
     if (rv != APR_SUCCESS || c->aborted || c->keepalive != AP_CONN_KEEPALIVE
         || a->stopping) {
         return linger(a);
@@ -272,7 +290,7 @@ static void backend_leaves(void *baton)
     up_adopted_t *a = baton;
 
     if (a->entered) {
-        up_loop_watch_backend(&a->watch, -1);
+        up_loop_leave_backend(&a->watch);
     }
 }
 
@@ -319,13 +337,19 @@ static up_turn_e exchange_done(up_adopted_t *a, int side)
 
 static up_turn_e wait_parked(up_adopted_t *a)
 {
+    up_conn_t *conn;
+
     a->phase = PARKED;
     a->watch.deadline = up_request_want(a->ur)->until;
     if (a->stop_by
         && (!a->watch.deadline || a->stop_by < a->watch.deadline)) {
         a->watch.deadline = a->stop_by;
     }
-    up_loop_watch_backend(&a->watch, up_request_backend_fd(a->ur));
+    conn = up_request_conn(a->ur);
+    if (conn && conn->fd >= 0) {
+        up_loop_watch_backend(
+            &a->watch, conn, up_request_want(a->ur)->backend & APR_POLLOUT);
+    }
     return UP_TURN_WAIT;
 }
 
@@ -431,7 +455,7 @@ static up_turn_e timed_out(up_adopted_t *a)
     if (a->phase == WRITING) {
         a->c->aborted = 1;
     }
-    return a->phase == LINGERING ? close_now(a) : linger(a);
+    return a->phase == LINGERING || a->closing ? close_now(a) : linger(a);
 }
 
 static void take_events(up_adopted_t *a, unsigned int events)

@@ -29,9 +29,21 @@
 /* Threads that may stand in for stuck ones, a loop. */
 #define MOST_SPARES 8
 
-#define EDGES (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET)
+#define READING (EPOLLIN | EPOLLRDHUP | EPOLLET)
+#define EDGES (READING | EPOLLOUT)
+
+/* A backend socket's registration with a loop. */
+struct up_beacon_t {
+    APR_RING_ENTRY(up_beacon_t) grave;
+    up_loop_t *loop;
+    up_watch_t *watch; /* whom its events are for, NULL: in the pool */
+    int fd;
+    int writing;       /* registered for EPOLLOUT, too */
+    int lit;           /* an event came while it was nobody's */
+};
 
 APR_RING_HEAD(up_watchring_t, up_watch_t);
+APR_RING_HEAD(up_beaconring_t, up_beacon_t);
 
 struct up_loop_t {
     apr_thread_mutex_t *lock; /* all below, but epoll and wake */
@@ -41,6 +53,7 @@ struct up_loop_t {
     struct up_watchring_t ready;
     struct up_watchring_t grave; /* gone; freed when no thread can still
                                     have an event of theirs in hand */
+    struct up_beaconring_t dark; /* beacons, the same */
     up_wheel_t *wheel;
     int watched;              /* length of `all` */
     int waiting;              /* threads in epoll_wait */
@@ -99,6 +112,12 @@ static void empty_grave(up_loop_t *loop)
 
         APR_RING_REMOVE(watch, all);
         free(watch);
+    }
+    while (!APR_RING_EMPTY(&loop->dark, up_beacon_t, grave)) {
+        up_beacon_t *beacon = APR_RING_FIRST(&loop->dark);
+
+        APR_RING_REMOVE(beacon, grave);
+        free(beacon);
     }
 }
 
@@ -160,7 +179,12 @@ static void take_event(up_loop_t *loop, const struct epoll_event *event)
         return;
     }
     if (data & 1) {
-        note(watch, UP_EV_BACKEND);
+        up_beacon_t *beacon = (up_beacon_t *)watch;
+
+        beacon->lit = 1;
+        if (beacon->watch) {
+            note(beacon->watch, UP_EV_BACKEND);
+        }
         return;
     }
     if (event->events & EPOLLRDHUP) {
@@ -305,6 +329,7 @@ static apr_status_t make_loop(up_loop_t *loop, apr_pool_t *p)
     APR_RING_INIT(&loop->all, up_watch_t, all);
     APR_RING_INIT(&loop->ready, up_watch_t, ready);
     APR_RING_INIT(&loop->grave, up_watch_t, all);
+    APR_RING_INIT(&loop->dark, up_beacon_t, grave);
     loop->wheel = up_wheel_make(p, apr_time_now());
     loop->epoll = epoll_create1(EPOLL_CLOEXEC);
     loop->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -389,7 +414,7 @@ apr_status_t up_loop_add(up_watch_t *watch, int client_fd)
 
     watch->loop = loop;
     watch->tick = -1;
-    watch->backend_fd = -1;
+    watch->beacon = NULL;
     apr_thread_mutex_lock(loop->lock);
     if (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, client_fd, &event) < 0) {
         apr_status_t rv = errno;
@@ -407,25 +432,95 @@ apr_status_t up_loop_add(up_watch_t *watch, int client_fd)
     return APR_SUCCESS;
 }
 
-void up_loop_watch_backend(up_watch_t *watch, int fd)
+/* The connection is closing, or moves to another loop. */
+static void put_out(up_beacon_t *beacon)
 {
-    struct epoll_event event = { .events = EDGES };
-    int epoll = watch->loop->epoll;
+    up_loop_t *loop = beacon->loop;
+    struct epoll_event none = { .events = 0 };
 
-    if (fd == watch->backend_fd) {
+    if (apr_atomic_read32(&loops.stopped)) {
+        free(beacon); /* and the lock may be gone */
         return;
     }
-    if (watch->backend_fd >= 0) {
-        epoll_ctl(epoll, EPOLL_CTL_DEL, watch->backend_fd, &event);
+    apr_thread_mutex_lock(loop->lock);
+    epoll_ctl(loop->epoll, EPOLL_CTL_DEL, beacon->fd, &none);
+    if (beacon->watch) {
+        beacon->watch->beacon = NULL;
     }
-    watch->backend_fd = fd;
-    if (fd >= 0) {
-        event.data.ptr = (char *)watch + 1;
-        if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0) {
-            ap_log_error(APLOG_MARK, APLOG_ERR, errno, loops.s, UPLOGNO(0501)
-                         "cannot watch the socket of a backend");
-        }
+    APR_RING_INSERT_TAIL(&loop->dark, beacon, up_beacon_t, grave);
+    apr_thread_mutex_unlock(loop->lock);
+}
+
+static void enrol(up_beacon_t *beacon, int operation)
+{
+    struct epoll_event event = {
+        .events = beacon->writing ? EDGES : READING,
+        .data.ptr = (char *)beacon + 1
+    };
+
+    if (epoll_ctl(beacon->loop->epoll, operation, beacon->fd, &event) < 0) {
+        ap_log_error(APLOG_MARK, APLOG_ERR, errno, loops.s, UPLOGNO(0501)
+                     "cannot watch the socket of a backend");
     }
+}
+
+/* A beacon for the socket in this loop; nothing is missed on the way: what is
+ * ready when it is registered is an event. */
+static void light(up_watch_t *watch, up_conn_t *conn, int writing)
+{
+    up_beacon_t *beacon = calloc(1, sizeof(*beacon));
+
+    ap_assert(beacon);
+    if (conn->beacon) {
+        put_out(conn->beacon);
+    }
+    beacon->loop = watch->loop;
+    beacon->watch = watch;
+    beacon->fd = conn->fd;
+    beacon->writing = writing;
+    conn->beacon = beacon;
+    conn->put_out = put_out;
+    watch->beacon = beacon;
+    enrol(beacon, EPOLL_CTL_ADD);
+}
+
+/* The registration is there already. */
+static void adopt(up_watch_t *watch, up_beacon_t *beacon)
+{
+    apr_thread_mutex_lock(watch->loop->lock);
+    beacon->watch = watch;
+    watch->beacon = beacon;
+    if (beacon->lit) {
+        note(watch, UP_EV_BACKEND); /* it came before us */
+    }
+    apr_thread_mutex_unlock(watch->loop->lock);
+}
+
+void up_loop_watch_backend(up_watch_t *watch, up_conn_t *conn, int writing)
+{
+    if (!conn->beacon || conn->beacon->loop != watch->loop) {
+        light(watch, conn, writing);
+        return;
+    }
+    if (watch->beacon != conn->beacon) {
+        adopt(watch, conn->beacon);
+    }
+    if (writing && !conn->beacon->writing) {
+        conn->beacon->writing = 1;
+        enrol(conn->beacon, EPOLL_CTL_MOD);
+    }
+}
+
+void up_loop_leave_backend(up_watch_t *watch)
+{
+    if (!watch->beacon) {
+        return;
+    }
+    apr_thread_mutex_lock(watch->loop->lock);
+    watch->beacon->watch = NULL;
+    watch->beacon->lit = 0;
+    watch->beacon = NULL;
+    apr_thread_mutex_unlock(watch->loop->lock);
 }
 
 void up_loop_stop_gracefully(void)

@@ -22,6 +22,7 @@
 #include "apr_thread_proc.h"
 #include "apr_time.h"
 #include "httpd.h"
+#include "transport/backend_conn.h"
 
 /* Why a watch is run. Bits. */
 #define UP_EV_BACKEND 0x01u    /* the backend's socket: ready, end or error */
@@ -59,7 +60,7 @@ struct up_watch_t {
     unsigned int events; /* since the last run */
     int queued;          /* in the ready list */
     int busy;            /* being run */
-    int backend_fd;      /* registered, -1: none */
+    up_beacon_t *beacon; /* of the backend's connection, NULL: none */
 };
 
 /**
@@ -79,8 +80,16 @@ int up_loop_running(void);
  */
 apr_status_t up_loop_add(up_watch_t *watch, int client_fd);
 
-/** During a run: the backend socket to watch, -1: none any more. */
-void up_loop_watch_backend(up_watch_t *watch, int fd);
+/**
+ * During a run: watches a backend's socket for readiness to read, with
+ * `writing` for readiness to write as well. The registration stays with the
+ * connection while it is open, also in the pool: to watch one again that this
+ * loop has watched before is free.
+ */
+void up_loop_watch_backend(up_watch_t *watch, up_conn_t *conn, int writing);
+
+/** During a run: the backend's connection is not watched any more. */
+void up_loop_leave_backend(up_watch_t *watch);
 
 /** Graceful stop: every watch is run once with UP_EV_STOP. */
 void up_loop_stop_gracefully(void);

@@ -25,9 +25,9 @@ static int lower(char c)
     return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : (unsigned char)c;
 }
 
-int up_field_is(const char *name, const char *other)
+int up_field_same(const char *name, const char *other)
 {
-    while (lower(*name) == lower(*other)) {
+    while (*name == *other || lower(*name) == lower(*other)) {
         if (*name == '\0') {
             return 1;
         }

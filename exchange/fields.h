@@ -13,8 +13,14 @@
 #include "apr_pools.h"
 #include "apr_tables.h"
 
-/** Two field names, any case. */
-int up_field_is(const char *name, const char *other);
+/** Two field names, any case; see up_field_is. */
+int up_field_same(const char *name, const char *other);
+
+/** The same; most names differ in their first letter. */
+static inline int up_field_is(const char *name, const char *other)
+{
+    return ((*name ^ *other) & 0x5f) == 0 && up_field_same(name, other);
+}
 
 /** A token (RFC 9110 5.6.2), not empty. */
 int up_field_name_ok(const char *name);

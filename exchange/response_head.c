@@ -30,20 +30,27 @@ typedef struct passage_t {
 /* A value of which a message has one; nginx keeps the first. */
 static int is_single(const char *name)
 {
-    static const char *const names[] = {
-        "Content-Type",   "Date",     "ETag",          "Expires",
-        "Last-Modified",  "Location", "Refresh",       "Server",
-        "Status",         "X-Accel-Redirect",          "X-Accel-Expires",
-        "X-Accel-Limit-Rate",
-    };
-    apr_size_t i;
-
-    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (up_field_is(name, names[i])) {
-            return 1;
-        }
+    switch (*name | 0x20) { /* lower case, of a letter */
+    case 'c':
+        return up_field_is(name, "Content-Type");
+    case 'd':
+        return up_field_is(name, "Date");
+    case 'e':
+        return up_field_is(name, "ETag") || up_field_is(name, "Expires");
+    case 'l':
+        return up_field_is(name, "Last-Modified")
+               || up_field_is(name, "Location");
+    case 'r':
+        return up_field_is(name, "Refresh");
+    case 's':
+        return up_field_is(name, "Server") || up_field_is(name, "Status");
+    case 'x':
+        return up_field_is(name, "X-Accel-Redirect")
+               || up_field_is(name, "X-Accel-Expires")
+               || up_field_is(name, "X-Accel-Limit-Rate");
+    default:
+        return 0;
     }
-    return 0;
 }
 
 int up_reshead_repeats(const up_head_t *head, int index)

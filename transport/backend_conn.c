@@ -377,6 +377,10 @@ int up_conn_disown(up_conn_t *conn)
 {
     int fd = conn->fd;
 
+    if (conn->beacon) {
+        conn->put_out(conn->beacon);
+        conn->beacon = NULL;
+    }
     conn->sock = NULL;
     conn->fd = -1;
     return fd;

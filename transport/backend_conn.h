@@ -18,7 +18,15 @@
 #include "apr_poll.h"
 #include "mod_upstream_proxy.h"
 
+/**
+ * What somebody keeps for a connection's socket as long as it is open: an
+ * event loop its registration. put_out is called just before it closes.
+ */
+typedef struct up_beacon_t up_beacon_t;
+
 struct up_conn_t {
+    up_beacon_t *beacon; /* NULL: none */
+    void (*put_out)(up_beacon_t *beacon);
     apr_pool_t *pool;    /* its own, given by the maker */
     apr_socket_t *sock;  /* NULL: not open. For polling; fd is what is used */
     int fd;              /* of sock, -1: not open */

@@ -261,8 +261,16 @@ up_client_t *up_client_open(request_rec *r)
         client->fd = fd;
         up_clientnet_hold(client->net, 1);
     }
-    client->pass_through = only_transparent(r);
+    client->pass_through = -1;
     return client;
+}
+
+int up_client_pass_through(up_client_t *client)
+{
+    if (client->pass_through < 0) {
+        client->pass_through = only_transparent(client->r);
+    }
+    return client->pass_through;
 }
 
 void up_client_close(up_client_t *client)
@@ -319,6 +327,19 @@ apr_off_t up_client_pending(const up_client_t *client)
     return client->net ? pending(client->net) : 0;
 }
 
+/* httpd's input filter invites the body itself only when it may block. */
+static void invite_body(request_rec *r)
+{
+    const char *line = r->status_line;
+    int status = r->status;
+
+    r->status = HTTP_CONTINUE;
+    r->status_line = NULL;
+    ap_send_interim_response(r, 0);
+    r->status_line = line;
+    r->status = status;
+}
+
 apr_status_t up_client_read(up_client_t *client, apr_bucket_brigade *bb,
                             apr_off_t max)
 {
@@ -330,7 +351,13 @@ apr_status_t up_client_read(up_client_t *client, apr_bucket_brigade *bb,
     if (rv == APR_SUCCESS && APR_BRIGADE_EMPTY(bb)) {
         rv = APR_EAGAIN;
     }
-    return APR_STATUS_IS_EAGAIN(rv) ? APR_EAGAIN : rv;
+    if (!APR_STATUS_IS_EAGAIN(rv)) {
+        return rv;
+    }
+    if (r->expecting_100 && !client->header_out) {
+        invite_body(r);
+    }
+    return APR_EAGAIN;
 }
 
 /* May a 1xx be sent to find out? */

@@ -34,7 +34,7 @@ struct up_client_t {
     int fd;              /* for polling, -1: none */
     int half_closed;     /* has finished sending, still listening: its end of
                             stream says nothing more */
-    int pass_through;    /* HTTP's own filters only between us and the core */
+    int pass_through;    /* -1: not looked at yet */
     int header_out;      /* something of the response was passed */
 };
 
@@ -83,11 +83,16 @@ apr_status_t up_client_pass(up_client_t *client, apr_bucket_brigade *bb);
  */
 apr_status_t up_client_write(up_client_t *client);
 
+/** Are only HTTP's own filters between us and the core, which sends a file
+ * without anybody having to read it? */
+int up_client_pass_through(up_client_t *client);
+
 /** Bytes passed but not yet taken by the kernel (an upper bound). */
 apr_off_t up_client_pending(const up_client_t *client);
 
 /**
- * Reads up to `max` bytes of the request body into bb.
+ * Reads up to `max` bytes of the request body into bb. A client that waits
+ * for 100 Continue gets it (RFC 9110 10.1.1).
  * @return APR_SUCCESS with at least one bucket (EOS ends the body);
  *         APR_EAGAIN wait for APR_POLLIN; else what the input filters said
  */
