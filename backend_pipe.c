@@ -139,21 +139,18 @@ static apr_status_t file_failed(up_pipe_t *pipe, apr_status_t rv)
 
 static apr_status_t open_file(up_pipe_t *pipe)
 {
-    const up_settings_t *settings = pipe->settings;
     apr_status_t rv;
 
     if (pipe->spool) {
         return APR_SUCCESS;
     }
-    rv = up_spool_open(pipe->r->pool, settings->temp_path,
-                       settings->temp_levels, &pipe->spool);
+    rv = up_spool_begin(pipe->r, pipe->settings, APLOG_WARNING,
+                        "an upstream response", &pipe->spool);
     if (rv != APR_SUCCESS) {
         return file_failed(pipe, rv);
     }
     apr_pool_create(&pipe->handles, pipe->r->pool);
     apr_pool_tag(pipe->handles, "upstream_pipe_handles");
-    ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, pipe->r, UPLOGNO(0411)
-                  "an upstream response is buffered to a temporary file");
     return APR_SUCCESS;
 }
 

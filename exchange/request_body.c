@@ -78,16 +78,12 @@ static apr_status_t to_file(up_reqbody_t *body, apr_bucket_brigade *bb)
 /* The body outgrows memory: what was kept goes to a file first. */
 static apr_status_t open_file(up_reqbody_t *body)
 {
-    const up_settings_t *settings = body->settings;
-    apr_status_t rv;
+    apr_status_t rv = up_spool_begin(body->r, body->settings, APLOG_INFO,
+                                     "a client request body", &body->spool);
 
-    rv = up_spool_open(body->r->pool, settings->temp_path,
-                       settings->temp_levels, &body->spool);
     if (rv != APR_SUCCESS) {
         return store_failed(body, rv);
     }
-    ap_log_rerror(APLOG_MARK, APLOG_INFO, 0, body->r, UPLOGNO(0402)
-                  "a client request body is buffered to a temporary file");
     body->in_memory = 0;
     return to_file(body, body->bytes);
 }

@@ -200,7 +200,7 @@ subtest 'a client that reads nothing for a while' => sub {
     my @sizes = deleted_files($s, $s->tmp);
     is scalar @sizes, 1, 'but it is open';
     ok $sizes[0] > 30 * $MB && $sizes[0] <= 32 * $MB, 'most is in it';
-    ok scalar($s->error_log(qr/:warn\].*UP0411: .* temporary file/)),
+    ok scalar($s->error_log(qr/:warn\].*UP0211: .* temporary file/)),
         'as the log says';
     like read_head($k), qr/\AHTTP\/1.1 200 OK\r\n/, 'then the head';
     is read_bulk($k, 32 * $MB), 32 * $MB, 'BS05 and the body, as sent';

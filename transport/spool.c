@@ -13,6 +13,7 @@
 #include "apr_atomic.h"
 #include "apr_portable.h"
 #include "apr_strings.h"
+#include "config/log.h"
 
 #define NAME_TRIES 100
 #define BUCKET_MAX 0x40000000
@@ -115,6 +116,20 @@ apr_status_t up_spool_open(apr_pool_t *p, const char *dir, const int levels[3],
     if (rv == APR_SUCCESS) {
         *pspool = apr_pcalloc(p, sizeof(**pspool));
         (*pspool)->file = file;
+    }
+    return rv;
+}
+
+apr_status_t up_spool_begin(request_rec *r, const up_settings_t *settings,
+                            int level, const char *what,
+                            up_spool_t **pspool)
+{
+    apr_status_t rv = up_spool_open(r->pool, settings->temp_path,
+                                    settings->temp_levels, pspool);
+
+    if (rv == APR_SUCCESS) {
+        ap_log_rerror(APLOG_MARK, level, 0, r, UPLOGNO(0211)
+                      "%s is buffered to a temporary file", what);
     }
     return rv;
 }

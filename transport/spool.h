@@ -13,6 +13,8 @@
 
 #include "apr_buckets.h"
 #include "apr_file_io.h"
+#include "config/settings.h"
+#include "httpd.h"
 #include "mod_upstream_proxy.h"
 
 struct up_spool_t {
@@ -27,6 +29,14 @@ struct up_spool_t {
  */
 apr_status_t up_spool_open(apr_pool_t *p, const char *dir, const int levels[3],
                            up_spool_t **pspool);
+
+/**
+ * The same for a request, where its settings say; in r->pool. Logs at
+ * `level` that `what` is buffered to a temporary file.
+ */
+apr_status_t up_spool_begin(request_rec *r, const up_settings_t *settings,
+                            int level, const char *what,
+                            up_spool_t **pspool);
 
 /**
  * Appends `len` bytes. A short write is the failure it stands for (ENOSPC).

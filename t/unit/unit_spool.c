@@ -7,6 +7,8 @@
 
 #include "apr_portable.h"
 #include "apr_strings.h"
+#include "httpd.h"
+#include "http_log.h"
 #include "t/unit/up_transport.h"
 #include "transport/spool.h"
 
@@ -332,6 +334,24 @@ START_TEST(not_permitted)
 }
 END_TEST
 
+START_TEST(of_a_request)
+{
+    request_rec r = { .pool = unit_pool };
+    up_settings_t settings = { .temp_path = directory() };
+    up_spool_t *spool = NULL;
+
+    ck_assert_int_eq(up_spool_begin(&r, &settings, APLOG_INFO, "a thing",
+                                    &spool), APR_SUCCESS);
+    rmdir(settings.temp_path);
+    unit_contains(unit_logged(), "a thing is buffered to a temporary file");
+    put(spool, "1234");
+    settings.temp_path = "/dev/null";
+    ck_assert_int_eq(up_spool_begin(&r, &settings, APLOG_INFO, "another",
+                                    &spool), ENOTDIR);
+    unit_contains(unit_logged(), "a thing");
+}
+END_TEST
+
 START_TEST(disk_is_full)
 {
     struct rlimit limit = { .rlim_cur = 6, .rlim_max = RLIM_INFINITY };
@@ -360,6 +380,7 @@ Suite *unit_spool(void)
     tcase_add_test(tc, huge);
     tcase_add_test(tc, nothing_to_insert);
     tcase_add_test(tc, disk_is_full);
+    tcase_add_test(tc, of_a_request);
 
     tc = unit_case(suite, "places");
     tcase_add_test(tc, levels);

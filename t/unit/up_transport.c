@@ -37,22 +37,32 @@ int (ap_get_server_module_loglevel)(const server_rec *s, int index)
     return APLOG_TRACE8;
 }
 
-void ap_log_error_(const char *file, int line, int module_index, int level,
-                   apr_status_t status, const server_rec *s, const char *fmt,
-                   ...)
+int (ap_get_request_module_loglevel)(const request_rec *r, int index)
 {
-    va_list args;
-
-    (void)file;
-    (void)line;
-    (void)module_index;
-    (void)level;
-    (void)status;
-    (void)s;
-    va_start(args, fmt);
-    apr_vsnprintf(logged, sizeof(logged), fmt, args);
-    va_end(args);
+    (void)r;
+    (void)index;
+    return APLOG_TRACE8;
 }
+
+#define LOG(of, what)                                                         \
+    void of(const char *file, int line, int module_index, int level,          \
+            apr_status_t status, what, const char *fmt, ...)                  \
+    {                                                                         \
+        va_list args;                                                         \
+                                                                              \
+        (void)file;                                                           \
+        (void)line;                                                           \
+        (void)module_index;                                                   \
+        (void)level;                                                          \
+        (void)status;                                                         \
+        (void)subject;                                                        \
+        va_start(args, fmt);                                                  \
+        apr_vsnprintf(logged, sizeof(logged), fmt, args);                     \
+        va_end(args);                                                         \
+    }
+
+LOG(ap_log_error_, const server_rec *subject)
+LOG(ap_log_rerror_, const request_rec *subject)
 
 apr_status_t ap_thread_create(apr_thread_t **thread, apr_threadattr_t *attr,
                               apr_thread_start_t func, void *data,
