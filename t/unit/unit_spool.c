@@ -336,7 +336,8 @@ END_TEST
 
 START_TEST(of_a_request)
 {
-    request_rec r = { .pool = unit_pool };
+    struct ap_logconf log = { .level = APLOG_INFO };
+    request_rec r = { .pool = unit_pool, .log = &log };
     up_settings_t settings = { .temp_path = directory() };
     up_spool_t *spool = NULL;
 

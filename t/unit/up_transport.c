@@ -37,13 +37,6 @@ int (ap_get_server_module_loglevel)(const server_rec *s, int index)
     return APLOG_TRACE8;
 }
 
-int (ap_get_request_module_loglevel)(const request_rec *r, int index)
-{
-    (void)r;
-    (void)index;
-    return APLOG_TRACE8;
-}
-
 #define LOG(of, what)                                                         \
     void of(const char *file, int line, int module_index, int level,          \
             apr_status_t status, what, const char *fmt, ...)                  \
