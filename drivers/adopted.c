@@ -215,7 +215,8 @@ static up_turn_e process(up_adopted_t *a, int side)
 static up_turn_e process_here_or_aside(up_adopted_t *a, int side)
 {
     a->phase = PROCESS;
-    if (!side && a->slow_until > apr_time_now()) {
+    if (!side
+        && (!up_ahead_whole(a->ahead) || a->slow_until > apr_time_now())) {
         return UP_TURN_SIDE;
     }
     return process(a, side);

@@ -219,6 +219,23 @@ up_ahead_t *up_ahead_make(conn_rec *c)
     return ahead;
 }
 
+/* One read. The core says an end of stream only when it is asked again after
+ * an empty brigade. */
+static apr_status_t read_more(up_ahead_t *ahead)
+{
+    apr_status_t rv = APR_SUCCESS;
+    int i;
+
+    for (i = 0; i < 2 && rv == APR_SUCCESS
+                && APR_BRIGADE_EMPTY(ahead->fresh); i++) {
+        rv = ap_get_brigade(ahead->filter->next, ahead->fresh,
+                            AP_MODE_READBYTES, APR_NONBLOCK_READ, READ_BYTES);
+        drop_empty(ahead->fresh);
+    }
+    return rv == APR_SUCCESS && APR_BRIGADE_EMPTY(ahead->fresh) ? APR_EAGAIN
+                                                                : rv;
+}
+
 apr_status_t up_ahead_read(up_ahead_t *ahead)
 {
     apr_status_t rv = APR_SUCCESS;
@@ -227,18 +244,21 @@ apr_status_t up_ahead_read(up_ahead_t *ahead)
         rv = look(ahead, ahead->kept);
     }
     while (rv == APR_SUCCESS && !ahead->whole && ahead->bytes < MOST_BYTES) {
-        rv = ap_get_brigade(ahead->filter->next, ahead->fresh,
-                            AP_MODE_READBYTES, APR_NONBLOCK_READ, READ_BYTES);
-        if (rv == APR_SUCCESS && APR_BRIGADE_EMPTY(ahead->fresh)) {
-            rv = APR_EAGAIN;
-        }
+        rv = read_more(ahead);
         if (rv == APR_SUCCESS) {
             rv = look(ahead, ahead->fresh);
         }
-        drop_empty(ahead->fresh);
         APR_BRIGADE_CONCAT(ahead->kept, ahead->fresh);
     }
+    if (APR_STATUS_IS_EOF(rv) && ahead->begun) {
+        return APR_SUCCESS; /* a head without an end */
+    }
     return APR_STATUS_IS_EAGAIN(rv) ? APR_EAGAIN : rv;
+}
+
+int up_ahead_whole(const up_ahead_t *ahead)
+{
+    return ahead->whole;
 }
 
 int up_ahead_started(const up_ahead_t *ahead)

@@ -25,10 +25,13 @@ up_ahead_t *up_ahead_make(conn_rec *c);
 /**
  * Reads what has arrived.
  * @return APR_SUCCESS a whole head is there, or so much of one that httpd
- *         should judge it; APR_EAGAIN not yet; APR_EOF and others: the
- *         connection is at its end
+ *         should judge it, or its end; APR_EAGAIN not yet; APR_EOF and others:
+ *         the connection is at its end
  */
 apr_status_t up_ahead_read(up_ahead_t *ahead);
+
+/** Is the whole head there? Otherwise httpd may have to wait for the rest. */
+int up_ahead_whole(const up_ahead_t *ahead);
 
 /** Has any byte of the next request arrived? */
 int up_ahead_started(const up_ahead_t *ahead);
