@@ -134,6 +134,9 @@ const char *up_machine_peer_name(const up_request_t *ur);
  */
 apr_status_t up_machine_pump(up_request_t *ur);
 
+/** After the response head: is the rest of the upload still of use? */
+int up_machine_uploading(const up_request_t *ur);
+
 /** What up_retry_decide wants to know about a failure of this kind. */
 void up_machine_facts(const up_request_t *ur, unsigned int bit,
                       up_retry_facts_t *facts);

@@ -82,9 +82,8 @@ up_verdict_e up_machine_body_failed(up_request_t *ur, apr_status_t rv)
     return up_machine_finish(ur, OK, "relay failed");
 }
 
-/* Is the rest of the upload still of use? Not to a backend that has refused
- * it or will close (RFC 9112 9.6). */
-static int still_uploading(const up_request_t *ur)
+/* Not to a backend that has refused it or will close (RFC 9112 9.6). */
+int up_machine_uploading(const up_request_t *ur)
 {
     const up_head_t *head = ur->trail->head;
 
@@ -97,7 +96,7 @@ static void pump_on(up_request_t *ur, up_want_t *want)
 {
     apr_status_t rv;
 
-    if (!ur->leg.conn || !still_uploading(ur)) {
+    if (!ur->leg.conn || !up_machine_uploading(ur)) {
         return;
     }
     rv = up_machine_pump(ur);
@@ -224,7 +223,7 @@ up_verdict_e up_step_finish(up_request_t *ur)
     up_machine_release(ur, bodyless(ur), ur->trail->head ? UP_OUTCOME_OK
                                                          : UP_OUTCOME_NONE);
     up_client_close(ur->client);
-    if (ur->result != OK && !ur->body->whole) {
+    if (!ur->body->whole) {
         c->keepalive = AP_CONN_CLOSE; /* do not wait for its rest */
     }
     return up_machine_go(ur, UP_ENDED, "released");

@@ -307,6 +307,24 @@ static void heed_keep_alive(up_leg_t *leg, apr_interval_time_t keep_alive)
     }
 }
 
+/* What the end of the response will be to the client. httpd by itself chunks
+ * only what it means to keep the connection for; but without chunks nobody
+ * sees that a body of unknown length was cut (RFC 9112 8). */
+static void plan_end(up_request_t *ur)
+{
+    request_rec *r = ur->r;
+
+    if (!ur->body->whole && !up_machine_uploading(ur)) {
+        /* The rest of the upload will never be read. */
+        r->connection->keepalive = AP_CONN_CLOSE;
+    }
+    if (ur->client->net && r->proto_num >= HTTP_VERSION(1, 1)
+        && !r->header_only && ur->leg.framing.kind != UP_FRAMING_NONE
+        && !apr_table_get(r->headers_out, "Content-Length")) {
+        r->chunked = 1;
+    }
+}
+
 /* A final answer that the client gets. */
 static up_verdict_e respond(up_request_t *ur, const up_head_t *head)
 {
@@ -321,10 +339,7 @@ static up_verdict_e respond(up_request_t *ur, const up_head_t *head)
     if (!ur->client->net) {
         buffering = 0; /* an HTTP/2 stream takes what it is given */
     }
-    if (!ur->body->whole) {
-        /* The rest of the upload may never be read. */
-        ur->r->connection->keepalive = AP_CONN_CLOSE;
-    }
+    plan_end(ur);
     ur->pipe = up_pipe_make(ur->r, ur->settings, &ur->leg, ur->client,
                             buffering);
     up_pipe_on_complete(ur->pipe, up_machine_body_read, ur);

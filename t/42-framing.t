@@ -54,6 +54,7 @@ my %answer = (
     # cut ones
     cutlen => [cl(500) . '7 bytes', hang_up()],
     cuthead => ["HTTP/1.1 500 No\r\nContent-Length: 500\r\n\r\n", hang_up()],
+    cutnone => [$CH, hang_up()],
     cutchunk => [$CH . "5\r\nhello\r\n", hang_up()],
     cutinside => [$CH . "a\r\nhello", hang_up()],
     cutsize => [$CH . "5\r\nhello\r\n5", hang_up()],
@@ -138,6 +139,7 @@ my @WHOLE = (
 my @CUT = (
     ['cutlen', 'RF07 C09 short of its length', 200, '7 bytes'],
     ['cuthead', 'RF07 C09 no body at all', 500, ''],
+    ['cutnone', 'no chunk at all', 200, ''],
     ['cutchunk', 'RF06 C09 no last chunk', 200, 'hello'],
     ['cutinside', 'inside a chunk', 200, 'hello'],
     ['cutsize', 'inside a chunk size', 200, 'hello'],
@@ -210,6 +212,8 @@ sub cut {
     $s->get("/$mode/plain");
     is scalar(my @r = $b->requests), 2, 'not tried again';
     ok !same_connection($b), 'the backend connection is not used again';
+    ok $s->get("/$mode/$name", [Connection => 'close'])->cut,
+        'a client that wants to close sees the cut, too';
     return;
 }
 
