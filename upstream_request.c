@@ -177,21 +177,6 @@ static int prepare(up_request_t *ur)
     return OK;
 }
 
-/* The trail of the request that was redirected to this one. */
-static const up_trail_t *earlier_trail(const request_rec *r)
-{
-    const request_rec *prev;
-
-    for (prev = r->prev; prev; prev = prev->prev) {
-        up_note_t *note = up_note_get(prev);
-
-        if (note && note->trail) {
-            return note->trail;
-        }
-    }
-    return NULL;
-}
-
 up_request_t *up_request_make(request_rec *r, const up_pass_t *pass,
                               int *pstatus)
 {
@@ -205,7 +190,7 @@ up_request_t *up_request_make(request_rec *r, const up_pass_t *pass,
     if (*pstatus != OK) {
         return NULL;
     }
-    ur->trail = up_trail_make(r->pool, earlier_trail(r));
+    ur->trail = up_trail_make(r->pool, up_note_trail(r->prev));
     ur->trail->pass = pass;
     ur->trail->activity = rows[UP_RECEIVE].activity;
     up_note_make(r)->trail = ur->trail;

@@ -23,3 +23,15 @@ up_note_t *up_note_make(request_rec *r)
     }
     return note;
 }
+
+up_trail_t *up_note_trail(const request_rec *r)
+{
+    for (; r; r = r->prev) {
+        const up_note_t *note = up_note_get(r);
+
+        if (note && note->trail) {
+            return note->trail;
+        }
+    }
+    return NULL;
+}

@@ -4,8 +4,7 @@
  * What the module remembers of one request_rec, kept in its request_config.
  *
  * In the request's pool; one thread. An internal redirect starts a
- * request_rec without one; what the earlier legs left is found by walking
- * r->prev (observe/variables.h).
+ * request_rec without one.
  */
 
 #ifndef UP_NOTE_H
@@ -26,5 +25,13 @@ up_note_t *up_note_get(const request_rec *r);
 
 /** The note of this request, made when there is none. */
 up_note_t *up_note_make(request_rec *r);
+
+/**
+ * The trail of this request or, when it has none, of the nearest one that was
+ * redirected to it.
+ * @param r may be NULL
+ * @return NULL: nothing was proxied
+ */
+up_trail_t *up_note_trail(const request_rec *r);
 
 #endif

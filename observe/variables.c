@@ -31,18 +31,6 @@ typedef struct variable_t {
 /* Does anything read the environment? Found out in post_config. */
 static int env_wanted;
 
-up_trail_t *up_variables_trail(const request_rec *r)
-{
-    for (; r; r = r->prev) {
-        const up_note_t *note = up_note_get(r);
-
-        if (note && note->trail) {
-            return note->trail;
-        }
-    }
-    return NULL;
-}
-
 static const up_pass_t *pass_of(const request_rec *r)
 {
     for (; r; r = r->prev) {
@@ -114,7 +102,7 @@ static const char *get(request_rec *r, apr_pool_t *p, const variable_t *row)
     if (row->get) {
         return row->get(r, p);
     }
-    trail = up_variables_trail(r);
+    trail = up_note_trail(r);
     return trail ? up_trail_text(p, trail, row->list) : NULL;
 }
 
@@ -125,7 +113,7 @@ static const char *eval_variable(ap_expr_eval_ctx_t *ctx, const void *data)
 
 static const up_head_t *head_of(const ap_expr_eval_ctx_t *ctx)
 {
-    const up_trail_t *trail = ctx->r ? up_variables_trail(ctx->r) : NULL;
+    const up_trail_t *trail = up_note_trail(ctx->r);
 
     return trail ? trail->head : NULL;
 }
@@ -245,7 +233,7 @@ void up_variables_publish(request_rec *r)
 {
     apr_size_t i;
 
-    if (up_variables_trail(r) == NULL) {
+    if (up_note_trail(r) == NULL) {
         return;
     }
     for (i = 0; i < NVARIABLES; i++) {

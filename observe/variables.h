@@ -18,9 +18,6 @@
 /** Hooks into the expression parser, the configuration and the log phase. */
 void up_variables_register(apr_pool_t *p);
 
-/** The trail of this request, or of the last proxied one before it; NULL. */
-up_trail_t *up_variables_trail(const request_rec *r);
-
 /**
  * Sets the UPSTREAM_* values in r->subprocess_env, for LogFormat
  * "%{UPSTREAM_ADDR}e". Runs by itself in front of the loggers when the
