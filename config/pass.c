@@ -35,6 +35,11 @@ static apr_status_t forget_passes(void *unused)
     return APR_SUCCESS;
 }
 
+int up_pass_any(void)
+{
+    return all_passes != NULL;
+}
+
 static void remember(apr_pool_t *p, up_pass_t *pass)
 {
     if (all_passes == NULL) {

@@ -62,6 +62,9 @@ const up_pass_t *up_pass_slashless(request_rec *r, const char *uri);
  */
 int up_pass_post_config(apr_pool_t *pconf, apr_pool_t *ptemp, server_rec *s);
 
+/** Is there an UpstreamPass anywhere? After the configuration is read. */
+int up_pass_any(void);
+
 /* Per-server part: the two-argument passes of a virtual host. */
 void *up_pass_create_server(apr_pool_t *p, server_rec *s);
 void *up_pass_merge_server(apr_pool_t *p, void *base, void *add);

@@ -11,6 +11,7 @@
 #include "config/process.h"
 #include "drivers/loop.h"
 #include "drivers/side.h"
+#include "drivers/slot.h"
 #include "http_connection.h"
 #include "http_core.h"
 #include "http_protocol.h"
@@ -480,14 +481,8 @@ static int is_due(const up_adopted_t *a)
     return a->watch.deadline && apr_time_now() >= a->watch.deadline;
 }
 
-static up_turn_e run(up_watch_t *watch, unsigned int events,
-                     apr_thread_t *thread, int side)
+static up_turn_e run_phase(up_adopted_t *a, unsigned int events, int side)
 {
-    up_adopted_t *a = (up_adopted_t *)watch;
-
-    a->c->current_thread = thread;
-    a->c->sbh = NULL; /* no slot of the scoreboard is its own */
-    take_events(a, events);
     switch (a->phase) {
     case PARKED:
         return run_parked(a, events, side);
@@ -513,6 +508,26 @@ static up_turn_e run(up_watch_t *watch, unsigned int events,
     return a->phase == IDLE ? look_for_request(a, side)
            : a->phase == WRITING ? write_on(a)
                                  : linger_on(a);
+}
+
+static up_turn_e run(up_watch_t *watch, unsigned int events,
+                     apr_thread_t *thread, int side)
+{
+    up_adopted_t *a = (up_adopted_t *)watch;
+    ap_sb_handle_t *slot = up_slot_mine();
+    up_turn_e turn;
+
+    a->c->current_thread = thread;
+    a->c->sbh = slot; /* whoever works on it now has it */
+    take_events(a, events);
+    turn = run_phase(a, events, side);
+    if (turn != UP_TURN_GONE) {
+        a->c->sbh = NULL;
+    }
+    if (slot) {
+        ap_update_child_status(slot, SERVER_READY, NULL);
+    }
+    return turn;
 }
 
 /* ------------------------------------------------------------------------ */

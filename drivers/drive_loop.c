@@ -6,17 +6,23 @@
 
 #include "ap_mpm.h"
 #include "config/log.h"
+#include "config/pass.h"
 #include "config/process.h"
 #include "config/settings.h"
 #include "drivers/adopted.h"
 #include "drivers/drive_sync.h"
 #include "drivers/loop.h"
+#include "drivers/slot.h"
 #include "http_connection.h"
+#include "http_core.h"
 #include "http_protocol.h"
 #include "mpm_common.h"
 #include "transport/client.h"
 
 #define FEW_SIDE_THREADS 16
+
+/* A limit below this is worth a word at start. */
+#define FEW_CONNECTIONS 1000
 
 /* Only event suspends connections, and only as this module needs it. */
 static int mpm_suspends(void)
@@ -86,6 +92,66 @@ int up_drive_loop(up_request_t *ur, request_rec *r)
 /* ------------------------------------------------------------------------ */
 /* hooks */
 
+/* The value of a directive of the main server that stands alone. */
+static const char *directive_value(const char *name)
+{
+    const ap_directive_t *at;
+
+    for (at = ap_conftree; at; at = at->next) {
+        if (strcasecmp(at->directive, name) == 0) {
+            return at->args;
+        }
+    }
+    return NULL;
+}
+
+/* The MPM stops accepting when a child has this many connections. */
+static int connections_a_child(int threads)
+{
+    const char *factor = directive_value("AsyncRequestWorkerFactor");
+
+    return threads + (int)(threads * (factor ? atof(factor) : 2.0));
+}
+
+/* What keeps exchanges from waiting without a thread, said once a start. */
+static int on_post_config(apr_pool_t *pconf, apr_pool_t *plog,
+                          apr_pool_t *ptemp, server_rec *s)
+{
+    int threads = 0;
+    int limit = 0;
+
+    (void)pconf;
+    (void)plog;
+    (void)ptemp;
+    if (ap_state_query(AP_SQ_MAIN_STATE) == AP_SQ_MS_CREATE_PRE_CONFIG
+        || !up_pass_any()) {
+        return OK;
+    }
+    if (!mpm_suspends()) {
+        ap_log_error(APLOG_MARK, APLOG_NOTICE, 0, s, UPLOGNO(0521)
+                     "with the %s MPM every exchange that waits holds a "
+                     "thread; the event MPM lets it wait without one",
+                     ap_show_mpm());
+        return OK;
+    }
+    ap_mpm_query(AP_MPMQ_MAX_THREADS, &threads);
+    ap_mpm_query(AP_MPMQ_HARD_LIMIT_THREADS, &limit);
+    if (connections_a_child(threads) < FEW_CONNECTIONS) {
+        ap_log_error(APLOG_MARK, APLOG_NOTICE, 0, s, UPLOGNO(0522)
+                     "a child takes about %d connections, those that wait "
+                     "without a thread included; raise "
+                     "AsyncRequestWorkerFactor for more",
+                     connections_a_child(threads));
+    }
+    if (limit <= threads) {
+        ap_log_error(APLOG_MARK, APLOG_NOTICE, 0, s, UPLOGNO(0523)
+                     "mod_status does not count requests that are served "
+                     "from event loops: it would if ThreadLimit were at "
+                     "least %d", threads + 8);
+    }
+    return OK;
+}
+
 static int on_pre_connection(conn_rec *c, void *csd)
 {
     (void)c;
@@ -120,11 +186,13 @@ static void on_child_stopping(apr_pool_t *p, int graceful)
     }
     else {
         up_loop_stop();
+        up_slot_stop();
     }
 }
 
 void up_drive_loop_register(void)
 {
+    ap_hook_post_config(on_post_config, NULL, NULL, APR_HOOK_LAST);
     ap_hook_pre_connection(on_pre_connection, NULL, NULL,
                            APR_HOOK_REALLY_FIRST);
     ap_hook_process_connection(on_process_connection, NULL, NULL,
@@ -142,6 +210,7 @@ apr_status_t up_drive_loop_child_init(apr_pool_t *p, server_rec *s)
         return APR_SUCCESS;
     }
     ap_mpm_query(AP_MPMQ_MAX_THREADS, &threads);
+    up_slot_start(p);
     return up_loop_start(p, s, up_process()->loops,
                          threads > FEW_SIDE_THREADS ? threads
                                                     : FEW_SIDE_THREADS);
