@@ -82,8 +82,7 @@ sub answers {
     my ($group, $n, @fields) = @_;
     return join '', map {
         my $res = $k->get("/$group/x", [@fields]);
-        $k = $s->client if !$res->complete
-            || ($res->header('Connection') // '') eq 'close';
+        $k = $s->client if $res->closes;
         $res->status == 200 ? $res->body : "($res->{status})";
     } 1 .. $n;
 }

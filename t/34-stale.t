@@ -86,7 +86,7 @@ my $k = $s->client;
 sub ask {
     my (@ask) = @_;
     my $res = $k->ask(@ask);
-    $k = $s->client if !$k->idle(0);
+    $k = $s->client if $res->closes;
     return $res;
 }
 

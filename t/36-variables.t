@@ -126,7 +126,7 @@ sub try {
     $target .= '?' . ++$serial if $target !~ m{^/raw/};
     $s->mark if $target =~ m{^/raw/};
     my $res = $k->ask($method, $target, $fields, $body);
-    $k = $s->client if !$k->idle(0);
+    $k = $s->client if $res->closes;
     return ($res, $s->logged($target));
 }
 

@@ -73,7 +73,7 @@ sub lines {
     my ($method, $target, $fields, $body) = @_;
     $s->mark;
     my $res = $k->ask($method, $target, $fields, $body);
-    $k = $s->client if !$k->idle(0);
+    $k = $s->client if $res->closes;
     my @all = grep { /upstream_proxy:/ } $s->error_log;
     return ($res, [grep { /:(?:warn|error|crit|alert|emerg)\]/ } @all],
         [grep { /:info\]/ } @all]);
@@ -100,7 +100,8 @@ my @FAILURES = (
         'upstream timed out \(UpstreamReadTimeout\)', $READING, $A,
         'trying the next server'],
     [GET => '/ab/', 'garbage', warn =>
-        'upstream sent no valid status line: .+', $READING, $A, 'trying the next server'],
+        'upstream sent no valid status line: .+', $READING, $A,
+        'trying the next server'],
     [GET => '/a/', 'field', error => 'upstream sent invalid header: .+',
         $READING, $A, 'no other server'],
     [GET => '/a/', 'big', error =>

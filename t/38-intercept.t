@@ -68,7 +68,7 @@ sub try {
     my ($target, $status, @more) = @_;
     my $res = $k->ask('GET', $target, [$status ? ('X-Say' => $status) : (),
         @more]);
-    $k = $s->client if !$k->idle(0);
+    $k = $s->client if $res->closes;
     return $res;
 }
 

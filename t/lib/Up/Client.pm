@@ -454,6 +454,13 @@ sub trailer {
         @{ $self->{trailers} };
 }
 
+# No other request can follow it on its connection.
+sub closes {
+    my ($self) = @_;
+    return !$self->{complete}
+        || ($self->header('Connection') // '') =~ /\bclose\b/i;
+}
+
 # A response began and was cut off.
 sub cut {
     my ($self) = @_;
