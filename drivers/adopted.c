@@ -244,16 +244,16 @@ static up_turn_e wait_for_request(up_adopted_t *a)
 /* Something has arrived, or the end. */
 static up_turn_e look_for_request(up_adopted_t *a, int side)
 {
-    apr_status_t rv;
+    apr_status_t rv = up_ahead_read(a->ahead);
 
-    if (a->stopping) {
-        return linger(a);
-    }
-    rv = up_ahead_read(a->ahead);
     if (rv == APR_SUCCESS) {
         return process_here_or_aside(a, side);
     }
-    return rv == APR_EAGAIN ? wait_for_request(a) : linger(a);
+    /* A stopping server answers what has reached it, and waits for no more. */
+    if (rv == APR_EAGAIN && (!a->stopping || up_ahead_started(a->ahead))) {
+        return wait_for_request(a);
+    }
+    return linger(a);
 }
 
 /* What the MPM does in CONN_STATE_WRITE_COMPLETION. */
@@ -271,11 +271,11 @@ static up_turn_e write_on(up_adopted_t *a)
     if (a->closing) {
         return shut(a);
     }
-    if (rv != APR_SUCCESS || c->aborted || c->keepalive != AP_CONN_KEEPALIVE
-        || a->stopping) {
+    if (rv != APR_SUCCESS || c->aborted
+        || c->keepalive != AP_CONN_KEEPALIVE) {
         return linger(a);
     }
-    if (c->data_in_input_filters || a->client_ended) {
+    if (c->data_in_input_filters || a->client_ended || a->stopping) {
         a->phase = IDLE; /* pipelined: others first. Or the end of its
                             stream, which is signalled once only */
         return UP_TURN_AGAIN;
