@@ -45,26 +45,55 @@ static const char *parse_unix(const char *path, up_address_t *address)
     return NULL;
 }
 
-static const char *parse_v6(apr_pool_t *p, const char *text,
-                            up_address_t *address)
+/* A numeric address, without brackets. */
+static int read_ip(const char *ip, apr_port_t port, up_local_t *local)
 {
-    const char *end = strchr(text, ']');
+    memset(local, 0, sizeof(*local));
+    if (inet_pton(AF_INET, ip, &local->sa.in.sin_addr) == 1) {
+        local->sa.in.sin_family = AF_INET;
+        local->sa.in.sin_port = htons(port);
+        local->len = sizeof(local->sa.in);
+        return 1;
+    }
+    if (inet_pton(AF_INET6, ip, &local->sa.in6.sin6_addr) == 1) {
+        local->sa.in6.sin6_family = AF_INET6;
+        local->sa.in6.sin6_port = htons(port);
+        local->len = sizeof(local->sa.in6);
+        return 1;
+    }
+    return 0;
+}
 
-    if (end == NULL) {
+/* The pieces of host[:port] and [v6][:port], in place. */
+typedef struct parts_t {
+    const char *host; /* without brackets */
+    apr_size_t len;
+    const char *port; /* what follows the colon, NULL: none */
+    int v6;
+} parts_t;
+
+static const char *split(const char *text, parts_t *parts)
+{
+    const char *after;
+
+    parts->v6 = text[0] == '[';
+    parts->host = text + parts->v6;
+    after = strchr(text, parts->v6 ? ']' : ':');
+    if (parts->v6 && after == NULL) {
         return "has no ] after the IPv6 address";
     }
-    address->host = apr_pstrmemdup(p, text + 1, end - text - 1);
-    address->v6 = 1;
-    if (!strchr(address->host, ':') || !up_address_numeric(address->host)) {
-        return "wants an IPv6 address between the brackets, such as [::1]";
-    }
-    if (end[1] == '\0') {
-        return NULL;
-    }
-    if (end[1] != ':') {
+    parts->len = after != NULL ? (apr_size_t)(after - parts->host)
+                               : strlen(text);
+    after = parts->v6 ? after + 1 : parts->host + parts->len;
+    if (*after != '\0' && *after != ':') {
         return "wants nothing but :port after the ]";
     }
-    return parse_port(end + 2, &address->port);
+    parts->port = *after != '\0' ? after + 1 : NULL;
+    if (!parts->v6 && parts->port != NULL
+        && strchr(parts->port, ':') != NULL) {
+        return "wants an IPv6 address in brackets, such as [::1]:8080";
+    }
+    return NULL;
 }
 
 /* What RFC 3986 allows in a reg-name, less the percent sign. */
@@ -79,32 +108,47 @@ static int is_host(const char *host)
 const char *up_address_parse(apr_pool_t *p, const char *text,
                              up_address_t *paddress)
 {
-    const char *colon;
+    const char *error;
+    up_local_t unused;
+    parts_t parts;
 
     memset(paddress, 0, sizeof(*paddress));
     if (strncasecmp(text, "unix:", 5) == 0) {
         return parse_unix(text + 5, paddress);
     }
-    if (text[0] == '[') {
-        return parse_v6(p, text, paddress);
+    error = split(text, &parts);
+    if (error != NULL) {
+        return error;
     }
-    colon = strchr(text, ':');
-    if (colon != NULL && strchr(colon + 1, ':') != NULL) {
-        return "wants an IPv6 address in brackets, such as [::1]:8080";
+    paddress->host = apr_pstrmemdup(p, parts.host, parts.len);
+    paddress->v6 = parts.v6;
+    if (parts.v6 && (strchr(paddress->host, ':') == NULL
+                     || !read_ip(paddress->host, 0, &unused))) {
+        return "wants an IPv6 address between the brackets, such as [::1]";
     }
-    paddress->host = colon != NULL ? apr_pstrmemdup(p, text, colon - text)
-                                   : apr_pstrdup(p, text);
-    if (!is_host(paddress->host)) {
+    if (!parts.v6 && !is_host(paddress->host)) {
         return "wants a host name or an address, such as 127.0.0.1:8080, "
                "[::1]:8080 or unix:/run/a.sock";
     }
-    return colon != NULL ? parse_port(colon + 1, &paddress->port) : NULL;
+    return parts.port != NULL ? parse_port(parts.port, &paddress->port)
+                              : NULL;
 }
 
-int up_address_numeric(const char *host)
+int up_address_local(const char *text, up_local_t *local)
 {
-    struct in6_addr unused;
+    char ip[INET6_ADDRSTRLEN];
+    apr_port_t port = 0;
+    parts_t parts;
 
-    return inet_pton(AF_INET, host, &unused) == 1
-           || inet_pton(AF_INET6, host, &unused) == 1;
+    if (read_ip(text, 0, local)) {
+        return 1;
+    }
+    if (split(text, &parts) != NULL || parts.len >= sizeof(ip)
+        || (parts.port != NULL && parse_port(parts.port, &port) != NULL)) {
+        return 0;
+    }
+    memcpy(ip, parts.host, parts.len);
+    ip[parts.len] = '\0';
+    return read_ip(ip, port, local)
+           && parts.v6 == (local->sa.any.sa_family == AF_INET6);
 }

@@ -18,7 +18,6 @@
 #include "config/units.h"
 #include "http_core.h"
 
-#define DEFAULT_PORT         80
 #define DEFAULT_WEIGHT       1
 #define DEFAULT_MAX_FAILS    1
 #define DEFAULT_FAIL_TIMEOUT apr_time_from_sec(10)
@@ -254,7 +253,7 @@ static const char *set_address(cmd_parms *cmd, up_server_t *server)
     }
     server->host = address.host;
     server->unix_path = address.unix_path;
-    server->port = address.port != 0 ? address.port : DEFAULT_PORT;
+    server->port = address.port != 0 ? address.port : UP_ADDRESS_PORT;
     return NULL;
 }
 

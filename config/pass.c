@@ -17,8 +17,6 @@
 #include "config/section.h"
 #include "config/settings.h"
 
-#define DEFAULT_PORT 80
-
 /* A server's two-argument passes, the longest prefix first. */
 typedef struct server_passes_t {
     apr_array_header_t *passes; /* of up_pass_t * */
@@ -128,7 +126,7 @@ static void set_values(cmd_parms *cmd, up_pass_t *pass, int v6)
     pass->host_value = v6 ? apr_psprintf(cmd->pool, "[%s]", pass->host)
                           : pass->host;
     pass->port_value = apr_psprintf(cmd->pool, "%hu", pass->port);
-    if (pass->port != DEFAULT_PORT) {
+    if (pass->port != UP_ADDRESS_PORT) {
         pass->host_value = apr_psprintf(cmd->pool, "%s:%hu",
                                         pass->host_value, pass->port);
     }
@@ -158,7 +156,7 @@ static const char *parse_url(cmd_parms *cmd, up_pass_t *pass, const char *url)
     pass->host = address.host;
     pass->unix_path = address.unix_path;
     pass->has_port = address.port != 0;
-    pass->port = pass->has_port ? address.port : DEFAULT_PORT;
+    pass->port = pass->has_port ? address.port : UP_ADDRESS_PORT;
     set_values(cmd, pass, address.v6);
     return set_uri(cmd, pass, uri);
 }

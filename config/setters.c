@@ -329,28 +329,12 @@ const char *up_setters_buffers(cmd_parms *cmd, void *dconf,
     return finish(cmd, settings);
 }
 
-/* ::1 is written as [::1], so that a port can always be told apart. */
-static const char *check_bind(cmd_parms *cmd, const char **paddress)
-{
-    up_address_t parts;
-
-    if (strchr(*paddress, ':') != NULL && up_address_numeric(*paddress)) {
-        *paddress = apr_psprintf(cmd->pool, "[%s]", *paddress);
-        return NULL;
-    }
-    if (up_address_parse(cmd->pool, *paddress, &parts) != NULL
-        || parts.host == NULL || !up_address_numeric(parts.host)) {
-        return up_complaint_word(cmd, "wants a local IP address with or "
-                                 "without a port, or off", *paddress);
-    }
-    return NULL;
-}
-
 const char *up_setters_bind(cmd_parms *cmd, void *dconf, const char *address,
                             const char *how)
 {
     up_settings_t *settings = dconf;
     const char *error = begin(cmd, settings);
+    up_local_t unused;
 
     if (error != NULL) {
         return error;
@@ -367,11 +351,12 @@ const char *up_setters_bind(cmd_parms *cmd, void *dconf, const char *address,
                            : up_complaint_word(cmd, "wants nothing after off",
                                                how);
     }
-    if (strstr(address, "%{") == NULL && address[0] != '\0') {
-        error = check_bind(cmd, &address);
+    if (strstr(address, "%{") == NULL && address[0] != '\0'
+        && !up_address_local(address, &unused)) {
+        return up_complaint_word(cmd, "wants a local IP address with or "
+                                 "without a port, or off", address);
     }
-    return error != NULL ? error
-                         : up_text_parse(cmd, address, &settings->bind);
+    return up_text_parse(cmd, address, &settings->bind);
 }
 
 const char *up_setters_lowat(cmd_parms *cmd, void *dconf, const char *size)

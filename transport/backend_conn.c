@@ -8,34 +8,22 @@
 
 #include "transport/backend_conn.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "apr_lib.h"
 #include "apr_portable.h"
+#include "config/address.h"
 #include "config/log.h"
 #include "http_main.h"
 
 #define COPY_SIZE 16384
-
-/** A local address to bind to. */
-typedef struct local_t {
-    union {
-        struct sockaddr any;
-        struct sockaddr_in in;
-        struct sockaddr_in6 in6;
-    } sa;
-    socklen_t len;
-} local_t;
 
 static apr_status_t close_with_pool(void *data)
 {
@@ -52,73 +40,6 @@ up_conn_t *up_conn_make(apr_pool_t *p)
     apr_pool_cleanup_register(p, conn, close_with_pool,
                               apr_pool_cleanup_null);
     return conn;
-}
-
-/** Digits only, 0..65535. */
-static int read_port(const char *text, in_port_t *pport)
-{
-    char *end;
-    long port;
-
-    if (!apr_isdigit(*text)) {
-        return 0;
-    }
-    errno = 0;
-    port = strtol(text, &end, 10);
-    if (errno || *end || port > 65535) {
-        return 0;
-    }
-    *pport = htons((in_port_t)port);
-    return 1;
-}
-
-static int read_ip(const char *ip, in_port_t port, local_t *local)
-{
-    memset(local, 0, sizeof(*local));
-    if (inet_pton(AF_INET, ip, &local->sa.in.sin_addr) == 1) {
-        local->sa.in.sin_family = AF_INET;
-        local->sa.in.sin_port = port;
-        local->len = sizeof(local->sa.in);
-        return 1;
-    }
-    if (inet_pton(AF_INET6, ip, &local->sa.in6.sin6_addr) == 1) {
-        local->sa.in6.sin6_family = AF_INET6;
-        local->sa.in6.sin6_port = port;
-        local->len = sizeof(local->sa.in6);
-        return 1;
-    }
-    return 0;
-}
-
-/** 127.0.0.1, 127.0.0.1:80, ::1, [::1], [::1]:80. @return 0: none of them */
-static int read_local(const char *text, local_t *local)
-{
-    char ip[INET6_ADDRSTRLEN];
-    const char *end;
-    const char *after;
-    in_port_t port = 0;
-    apr_size_t len;
-
-    if (read_ip(text, 0, local)) {
-        return 1;
-    }
-    if (*text == '[') {
-        end = strchr(++text, ']');
-        after = end ? end + 1 : NULL;
-    }
-    else {
-        after = end = strchr(text, ':');
-    }
-    if (!end || (*after && (*after != ':' || !read_port(after + 1, &port)))) {
-        return 0;
-    }
-    len = (apr_size_t)(end - text);
-    if (len >= sizeof(ip)) {
-        return 0;
-    }
-    memcpy(ip, text, len);
-    ip[len] = '\0';
-    return read_ip(ip, port, local);
 }
 
 static void set_option(int fd, int level, int name, apr_size_t value)
@@ -162,12 +83,12 @@ static apr_status_t set_transparent(int fd, int family)
 static apr_status_t bind_local(int fd, const up_dial_t *dial)
 {
     apr_status_t rv = APR_SUCCESS;
-    local_t local;
+    up_local_t local;
 
     if (!dial->bind || !*dial->bind || dial->addr->family == AF_UNIX) {
         return APR_SUCCESS;
     }
-    if (!read_local(dial->bind, &local)) {
+    if (!up_address_local(dial->bind, &local)) {
         ap_log_error(APLOG_MARK, APLOG_ERR, 0, ap_server_conf, UPLOGNO(0200)
                      "invalid local address \"%s\" is not bound to",
                      dial->bind);

@@ -10,7 +10,8 @@ UP_TRANSPORT_SOURCES := \
         unit_pool_keys.c unit_pool_threads.c unit_spool.c) \
     $(addprefix peers/,peer.c balancer.c balancer_round_robin.c) \
     $(addprefix transport/,backend_conn.c backend_pool.c backend_shelf.c \
-        backend_sweep.c spool.c)
+        backend_sweep.c spool.c) \
+    config/address.c
 UP_TRANSPORT_OBJECTS := $(UP_TRANSPORT_SOURCES:%.c=build/unit/transport/%.o)
 UP_TRANSPORT_BUILD = $(CC) $(UP_CFLAGS) $(UP_TRANSPORT_FLAGS) $(CFLAGS)
 UP_UNIT_PROGRAMS += build/unit/up_transport
