@@ -6,9 +6,7 @@
  */
 
 #include "exchange/fields.h"
-
-#include <check.h>
-#include <stdlib.h>
+#include "t/unit/up_unit.h"
 
 START_TEST(test_is)
 {
@@ -71,10 +69,8 @@ END_TEST
 START_TEST(test_nominated)
 {
     up_nominated_t nominated;
-    apr_pool_t *p;
 
-    apr_pool_create(&p, NULL);
-    up_nominated_init(&nominated, p);
+    up_nominated_init(&nominated, unit_pool);
     ck_assert(!up_nominated_has(&nominated, "X-A"));
     up_nominated_add(&nominated, "close, keep-alive,Upgrade");
     ck_assert_ptr_null(nominated.names);
@@ -90,30 +86,19 @@ START_TEST(test_nominated)
     ck_assert(!up_nominated_has(&nominated, "Cookie"));
     up_nominated_add(&nominated, "");
     ck_assert_int_eq(nominated.names->nelts, 3);
-    apr_pool_destroy(p);
 }
 END_TEST
 
-int main(void)
+Suite *unit_fields(void)
 {
     Suite *suite = suite_create("fields");
-    TCase *tcase = tcase_create("fields");
-    SRunner *runner = srunner_create(suite);
-    int failed;
+    TCase *tc = unit_case(suite, "fields");
 
-    apr_initialize();
-    tcase_add_test(tcase, test_is);
-    tcase_add_test(tcase, test_name_ok);
-    tcase_add_loop_test(tcase, test_hop, 0,
-                        (int)(sizeof(hops) / sizeof(hops[0])));
-    tcase_add_loop_test(tcase, test_ours, 0,
-                        (int)(sizeof(ours) / sizeof(ours[0])));
-    tcase_add_test(tcase, test_far_end);
-    tcase_add_test(tcase, test_nominated);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    apr_terminate();
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    tcase_add_test(tc, test_is);
+    tcase_add_test(tc, test_name_ok);
+    tcase_add_loop_test(tc, test_hop, 0, COUNT(hops));
+    tcase_add_loop_test(tc, test_ours, 0, COUNT(ours));
+    tcase_add_test(tc, test_far_end);
+    tcase_add_test(tc, test_nominated);
+    return suite;
 }

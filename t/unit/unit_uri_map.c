@@ -5,21 +5,7 @@
  */
 
 #include "exchange/uri_map.h"
-
-#include <check.h>
-#include <stdlib.h>
-
-static apr_pool_t *pool;
-
-static void setup(void)
-{
-    apr_pool_create(&pool, NULL);
-}
-
-static void teardown(void)
-{
-    apr_pool_destroy(pool);
-}
+#include "t/unit/up_unit.h"
 
 /* rest NULL: no match */
 static const struct {
@@ -76,28 +62,30 @@ END_TEST
 
 START_TEST(test_escape)
 {
-    ck_assert_str_eq(up_urimap_escape(pool, "", 1), "");
-    ck_assert_str_eq(up_urimap_escape(pool, "/a-_.~!$&'()*+,;=:@b", 1),
+    ck_assert_str_eq(up_urimap_escape(unit_pool, "", 1), "");
+    ck_assert_str_eq(up_urimap_escape(unit_pool, "/a-_.~!$&'()*+,;=:@b", 1),
                      "/a-_.~!$&'()*+,;=:@b");
-    ck_assert_str_eq(up_urimap_escape(pool, "\"#%<>?\\^`{|} \t\x7f\xff", 1),
+    ck_assert_str_eq(up_urimap_escape(unit_pool,
+                                      "\"#%<>?\\^`{|} \t\x7f\xff", 1),
                      "%22%23%25%3C%3E%3F%5C%5E%60%7B%7C%7D%20%09%7F%FF");
-    ck_assert_str_eq(up_urimap_escape(pool, "a%2Fb%2fc%25", 1),
+    ck_assert_str_eq(up_urimap_escape(unit_pool, "a%2Fb%2fc%25", 1),
                      "a%2Fb%2fc%2525");
-    ck_assert_str_eq(up_urimap_escape(pool, "a%2Fb", 0), "a%252Fb");
-    ck_assert_str_eq(up_urimap_escape(pool, "\r\nX: y", 1), "%0D%0AX:%20y");
+    ck_assert_str_eq(up_urimap_escape(unit_pool, "a%2Fb", 0), "a%252Fb");
+    ck_assert_str_eq(up_urimap_escape(unit_pool, "\r\nX: y", 1),
+                     "%0D%0AX:%20y");
 }
 END_TEST
 
 START_TEST(test_protect)
 {
-    ck_assert_str_eq(up_urimap_protect(pool, "a%7Bb%7D%20c%25d", 16),
+    ck_assert_str_eq(up_urimap_protect(unit_pool, "a%7Bb%7D%20c%25d", 16),
                      "a%7Bb%7D%20c%25d");
-    ck_assert_str_eq(up_urimap_protect(pool, "a{b}|%7b\xe9?", 10),
+    ck_assert_str_eq(up_urimap_protect(unit_pool, "a{b}|%7b\xe9?", 10),
                      "a%7Bb%7D%7C%7b%E9%3F");
-    ck_assert_str_eq(up_urimap_protect(pool, "100%", 4), "100%25");
+    ck_assert_str_eq(up_urimap_protect(unit_pool, "100%", 4), "100%25");
     /* an escape that the length cuts is none */
-    ck_assert_str_eq(up_urimap_protect(pool, "%41", 2), "%254");
-    ck_assert_str_eq(up_urimap_protect(pool, "abc", 0), "");
+    ck_assert_str_eq(up_urimap_protect(unit_pool, "%41", 2), "%254");
+    ck_assert_str_eq(up_urimap_protect(unit_pool, "abc", 0), "");
 }
 END_TEST
 
@@ -140,26 +128,16 @@ START_TEST(test_double)
 }
 END_TEST
 
-int main(void)
+Suite *unit_uri_map(void)
 {
     Suite *suite = suite_create("uri_map");
-    TCase *tcase = tcase_create("uri_map");
-    SRunner *runner = srunner_create(suite);
-    int failed;
+    TCase *tc = unit_case(suite, "uri_map");
 
-    apr_initialize();
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_add_loop_test(tcase, test_match, 0,
-                        (int)(sizeof(matches) / sizeof(matches[0])));
-    tcase_add_test(tcase, test_escape);
-    tcase_add_test(tcase, test_protect);
-    tcase_add_test(tcase, test_clean);
-    tcase_add_test(tcase, test_climbs);
-    tcase_add_test(tcase, test_double);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    apr_terminate();
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    tcase_add_loop_test(tc, test_match, 0, COUNT(matches));
+    tcase_add_test(tc, test_escape);
+    tcase_add_test(tc, test_protect);
+    tcase_add_test(tc, test_clean);
+    tcase_add_test(tc, test_climbs);
+    tcase_add_test(tc, test_double);
+    return suite;
 }

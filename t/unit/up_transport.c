@@ -6,7 +6,6 @@
 
 #include "t/unit/up_transport.h"
 
-#include "apr_general.h"
 #include "apr_strings.h"
 #include "config/log.h"
 #include "http_main.h"
@@ -15,12 +14,8 @@
 #include <dirent.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-apr_pool_t *unit_pool;
 
 static apr_array_header_t *groups;
 static char logged[1024];
@@ -226,52 +221,20 @@ apr_pool_t *unit_child(void)
 
 /* --- the runner ---------------------------------------------------------- */
 
-static void setup(void)
+static void prepare(void)
 {
-    apr_pool_create(&unit_pool, NULL);
     groups = apr_array_make(unit_pool, 4, sizeof(up_group_t *));
     logged[0] = '\0';
 }
 
-static void teardown(void)
-{
-    apr_pool_destroy(unit_pool);
-}
-
-TCase *unit_case(Suite *suite, const char *name)
-{
-    TCase *tc = tcase_create(name);
-
-    tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_set_timeout(tc, 60); /* sanitizers on a busy machine */
-    suite_add_tcase(suite, tc);
-    return tc;
-}
-
-void unit_contains(const char *text, const char *part)
-{
-    ck_assert_msg(strstr(text, part) != NULL, "\"%s\" is not in \"%s\"", part,
-                  text);
-}
-
 int main(void)
 {
-    SRunner *runner;
-    int failed;
+    static Suite *(*const suites[])(void) = {
+        unit_peers, unit_conn, unit_pool_suite, unit_pool_keys,
+        unit_pool_threads, unit_spool, NULL
+    };
 
     signal(SIGPIPE, SIG_IGN); /* as httpd does */
-    if (apr_initialize() != APR_SUCCESS) {
-        return EXIT_FAILURE;
-    }
-    runner = srunner_create(unit_peers());
-    srunner_add_suite(runner, unit_conn());
-    srunner_add_suite(runner, unit_pool_suite());
-    srunner_add_suite(runner, unit_pool_keys());
-    srunner_add_suite(runner, unit_pool_threads());
-    srunner_add_suite(runner, unit_spool());
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    apr_terminate();
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    unit_prepare = prepare;
+    return unit_run(suites);
 }

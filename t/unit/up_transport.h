@@ -11,7 +11,7 @@
 #include "httpd.h"
 #include "config/group.h"
 #include "peers/balancer.h"
-#include "t/unit/up_unit.h"
+#include "t/unit/up_case.h"
 #include "transport/backend_conn.h"
 
 /** Of one server; the address is 127.0.0.1:<port>, a unit_group() row. */
