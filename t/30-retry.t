@@ -32,9 +32,6 @@ my @LOCATIONS = (
 my $conf = join '', map { <<"END" } @LOCATIONS;
 <Location /$_->[0]/>
     UpstreamPass http://ab/
-    UpstreamConnectTimeout 400ms
-    UpstreamSendTimeout 400ms
-    UpstreamReadTimeout 400ms
     $_->[1]
 </Location>
 END
@@ -73,6 +70,9 @@ my $s = Up::Server->start(conf => <<"END", A => $A->addr, B => $B->addr,
     UpstreamServer \@C\@ down backup
 </Upstream>
 $conf
+<If "%{HTTP:X-A} =~ /silent|trickle/">
+    UpstreamReadTimeout 400ms
+</If>
 <Location /tries2/>
     UpstreamPass http://abc/
     UpstreamNextUpstreamTries 2
@@ -85,7 +85,7 @@ $conf
 <Location /time/>
     UpstreamPass http://abc/
     UpstreamNextUpstream error http_503
-    UpstreamNextUpstreamTimeout 300ms
+    UpstreamNextUpstreamTimeout 800ms
 </Location>
 UpstreamPass /refused/ http://refused/
 UpstreamPass /stuck/ http://stuck/
@@ -300,7 +300,7 @@ subtest 'RT06 no server' => sub {
 subtest 'UpstreamNextUpstreamTimeout' => sub {
     my ($res) = try(GET => '/time/x', ['X-A' => 'close']);
     is $res->body, 'B', 'not over yet';
-    ($res) = try(GET => '/time/x', ['X-A' => 'late:0.5']);
+    ($res) = try(GET => '/time/x', ['X-A' => 'late:1']);
     is $res->body, 'A', 'it does not end a try that runs';
     ($res) = try(GET => '/time/x', ['X-A' => 'late-close']);
     is $res->status, 502, 'over: no further try';

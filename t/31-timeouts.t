@@ -72,7 +72,9 @@ my $slow = Up::Backend->start(sub {
 my $s = Up::Server->start(A => $A->addr, B => $B->addr, S => $stuck->addr,
     O => $odd->addr, L => $slow->addr, conf => <<'END');
 Timeout 1
-UpstreamReadTimeout 400ms
+<If "%{HTTP:X-A} =~ /silent|trickle/ || %{REQUEST_URI} =~ m#odd|unbuf#">
+    UpstreamReadTimeout 500ms
+</If>
 UpstreamConnectTimeout 10s
 UpstreamSendTimeout 10s
 UpstreamSocketSndbuf 16k
@@ -87,7 +89,6 @@ UpstreamSocketSndbuf 16k
 <Location /connect-only/>
     UpstreamPass http://@A@
     UpstreamConnectTimeout 100ms
-    UpstreamReadTimeout 10s
 </Location>
 UpstreamPass /read/ http://@A@
 UpstreamPass /ab/ http://ab
@@ -105,7 +106,7 @@ UpstreamPass /send/ http://@L@
     UpstreamPass http://@A@
     UpstreamRequestBuffering off
     UpstreamSendTimeout 300ms
-    UpstreamReadTimeout 300ms
+    UpstreamReadTimeout 400ms
 </Location>
 <Location /stream-slow/>
     UpstreamPass http://@L@
@@ -148,7 +149,7 @@ subtest 'RT05 UpstreamReadTimeout before the head' => sub {
     my ($seconds, $res) = timed(GET => '/read/x', ['X-A' => 'silent']);
     is $res->status, 504, 'status';
     ok $res->complete, 'a whole response';
-    took($seconds, 0.4, 'given up');
+    took($seconds, 0.5, 'given up');
     ok $A->wait_count(1, 'eof', 1), 'the connection is closed';
     is $s->get('/read/x')->body, 'A', 'the next request';
     my @requests = $A->requests;
@@ -160,20 +161,20 @@ subtest 'RT05 UpstreamReadTimeout before the head' => sub {
 subtest 'a part of a head does not begin it anew' => sub {
     my ($seconds, $res) = timed(GET => '/read/x', ['X-A' => 'trickle']);
     is $res->status, 504, 'bytes of a head: 504';
-    took($seconds, 0.4, 'given up');
+    took($seconds, 0.5, 'given up');
     ($seconds, $res) = timed(GET => '/odd/interim');
     is $res->status, 504, 'interim responses: 504';
-    took($seconds, 0.4, 'given up');
+    took($seconds, 0.5, 'given up');
 };
 
 subtest 'RT17 a timeout is followed by another try' => sub {
     my ($seconds, $res) = timed(GET => '/ab/x', ['X-A' => 'silent']);
     is $res->body, 'B', 'by B';
-    took($seconds, 0.4, 'answered');
+    took($seconds, 0.5, 'answered');
     ($seconds, $res) = timed(GET => '/ab/x',
         ['X-A' => 'silent', 'X-B' => 'silent']);
     is $res->status, 504, 'B is silent, too';
-    took($seconds, 0.8, 'each try has the full time');
+    took($seconds, 1, 'each try has the full time');
 };
 
 subtest 'UpstreamReadTimeout between parts of a body' => sub {
@@ -187,7 +188,7 @@ subtest 'UpstreamReadTimeout between parts of a body' => sub {
         is $res->status, 200, 'silence in the middle: the head is out';
         is $res->body, 'p' x 11, 'nothing of what came is lost';
         ok $res->cut, 'the cut is seen';
-        took($seconds, 0.4, 'given up');
+        took($seconds, 0.5, 'given up');
         like +($s->error_log(qr/UP0426/))[0],
             qr/timed out \(UpstreamReadTimeout\).*, 11 body bytes/,
             'the log says why';

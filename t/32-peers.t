@@ -66,12 +66,11 @@ my $s = Up::Server->start(A => $A->addr, B => $B->addr, C => $C->addr,
     R => $refused->addr, TP => $twin->port,
     $hosts ? (hosts => "127.0.0.1 localhost\n127.0.0.2 twin\n"
         . "127.0.0.3 twin\n") : (),
-    conf => "UpstreamReadTimeout 300ms\nUpstreamNextUpstream error timeout "
+    conf => "<If \"%{HTTP:X-A} == 'silent'\">\nUpstreamReadTimeout 300ms\n"
+        . "</If>\nUpstreamNextUpstream error timeout "
         . "invalid_header http_500 http_404 http_429\n$conf"
         . "<Location /countsonce/once/>\n"
-        . "UpstreamNextUpstreamTries 1\n</Location>\n"
-        . "<LocationMatch ^/(full1?|probing)/>\nUpstreamReadTimeout 5s\n"
-        . "</LocationMatch>\n");
+        . "UpstreamNextUpstreamTries 1\n</Location>\n");
 
 # One connection, so one child, whatever the MPM.
 my $k = $s->client;

@@ -24,7 +24,9 @@ my $short = Up::Backend->start(sub {
 
 my $s = Up::Server->start(A => $A->addr, B => $B->addr, G => $going->addr,
     S => $short->addr, conf => <<'END');
-UpstreamReadTimeout 400ms
+<If "%{HTTP:X-A-again} == 'silent'">
+    UpstreamReadTimeout 400ms
+</If>
 <Upstream ab>
     UpstreamServer @A@ fail_timeout=60s
     UpstreamServer @B@ backup
@@ -66,7 +68,6 @@ UpstreamPass /gone/ http://gone/
 </Location>
 <Location /time/>
     UpstreamPass http://loses/
-    UpstreamReadTimeout 5s
     UpstreamNextUpstreamTimeout 1ms
 </Location>
 <Location /non-idempotent/>

@@ -102,8 +102,8 @@ sub hears {
     do {
         sleep 0.005;
         ($end) = grep { $_->{type} =~ /^(?:eof|reset)\z/ } $backend->events;
-    } while (!$end && time - $left < 0.5);
-    return ok($end && $end->{t} - $left < 0.5, $name);
+    } while (!$end && time - $left < 1);
+    return ok($end && $end->{t} - $left < 1, $name);
 }
 
 my $serial = 0;

@@ -67,7 +67,9 @@ my $s = Up::Server->start(A => $A->addr, B => $B->addr, R => $refused->addr,
     UpstreamServer \@A\@ down
 </Upstream>
 UpstreamNextUpstream error timeout http_503
-UpstreamReadTimeout 300ms
+<If "%{HTTP:X-A} == 'silent'">
+    UpstreamReadTimeout 300ms
+</If>
 UpstreamPass /a/ http://\@A\@
 UpstreamPass /ab/ http://ab
 UpstreamPass /arb/ http://arb

@@ -20,9 +20,9 @@ my $stuck = Up::Backend->stuck;
 my $s = Up::Server->start(A => $A->addr, B => $B->addr, R => $refused->addr,
     S => $stuck->addr, L => $slow->addr,
     loglevel => 'info upstream_proxy:trace8', conf => <<'END');
-UpstreamReadTimeout 300ms
-UpstreamSendTimeout 300ms
-UpstreamConnectTimeout 300ms
+<If "%{HTTP:X-A} == 'silent'">
+    UpstreamReadTimeout 300ms
+</If>
 UpstreamNextUpstream error timeout invalid_header http_503
 <Upstream ab>
     UpstreamServer @A@ max_fails=0
@@ -44,11 +44,15 @@ UpstreamPass /ra/ http://ra
 UpstreamPass /one/ http://one
 UpstreamPass /a/ http://@A@
 UpstreamPass /refused/ http://@R@
-UpstreamPass /stuck/ http://@S@
+<Location /stuck/>
+    UpstreamPass http://@S@
+    UpstreamConnectTimeout 300ms
+</Location>
 UpstreamPass /down/ http://down
 <Location /slow/>
     UpstreamPass http://@L@
     UpstreamSocketSndbuf 16k
+    UpstreamSendTimeout 300ms
 </Location>
 <Location /off/>
     UpstreamPass http://ab
@@ -56,7 +60,6 @@ UpstreamPass /down/ http://down
 </Location>
 <Location /time/>
     UpstreamPass http://ab
-    UpstreamReadTimeout 5s
     UpstreamNextUpstreamTimeout 300ms
 </Location>
 <Location /stream/>

@@ -38,7 +38,7 @@ my %ACTIONS = (
         sleep 0.1;
         $_[0]->reset;
     },
-    'late-close' => sub { take(@_); sleep 0.5 },
+    'late-close' => sub { take(@_); sleep 1 },
     trickle => sub {
         take(@_);
         $_[0]->send_slow("HTTP/1.1 200 OK\r\n" . "X-Slow: 1\r\n" x 50,
