@@ -11,7 +11,6 @@
 #include "config/pass.h"
 #include "config/process.h"
 #include "config/settings.h"
-#include "drivers/adopted.h"
 #include "drivers/drive_loop.h"
 #include "drivers/drive_sync.h"
 #include "exchange/note.h"
@@ -151,10 +150,8 @@ static int redirect_to(request_rec *r, const char *location)
 /* What a loop must not run itself goes to where it may block. */
 static int on_handler_first(request_rec *r)
 {
-    if (r->handler && strcmp(r->handler, HANDLER) == 0) {
-        return DECLINED;
-    }
-    return up_adopted_divert(r);
+    return up_drive_loop_divert(r, r->handler
+                                       && strcmp(r->handler, HANDLER) == 0);
 }
 
 static int handler(request_rec *r)

@@ -44,14 +44,24 @@ void up_adopted_enter(conn_rec *c);
 void up_adopted_park(up_adopted_t *adopted, request_rec *r, up_request_t *ur);
 
 /**
- * In front of all handlers: a request that is not for this module must not
- * be handled on the loop.
- * @return SUSPENDED: it will be handled on the side pool; DECLINED: go on
+ * In front of all handlers: this one must not be run on the loop.
+ * @return SUSPENDED: it will be run on the side pool; DECLINED: go on, there
+ *         is no loop here
  */
 int up_adopted_divert(request_rec *r);
 
-/** Notes how long the phases before the handler took. */
-void up_adopted_note_hooks(up_adopted_t *adopted);
+/**
+ * quick_handler, first: a request whose like has blocked the loop of late is
+ * processed on the side pool from its first hook on. Results as above.
+ */
+int up_adopted_divert_slow(request_rec *r);
+
+/**
+ * The handler is about to return the error `status`, which httpd answers with
+ * a request for a local ErrorDocument: not on the loop.
+ * @return SUSPENDED; or `status`: go on
+ */
+int up_adopted_divert_error(request_rec *r, int status);
 
 /** The thread that runs this hook has left all connections it worked on
  * before. */
@@ -59,5 +69,8 @@ void up_adopted_thread_moved_on(void);
 
 /** Exchanges that wait in this child. */
 int up_adopted_parked(void);
+
+/** Connections that this child's loops have. */
+int up_adopted_count(void);
 
 #endif

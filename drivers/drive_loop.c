@@ -13,6 +13,7 @@
 #include "drivers/drive_sync.h"
 #include "drivers/loop.h"
 #include "drivers/slot.h"
+#include "drivers/slow.h"
 #include "http_connection.h"
 #include "http_core.h"
 #include "http_protocol.h"
@@ -43,6 +44,16 @@ static int may_be_upgraded(request_rec *r)
            && upgrades && upgrades->nelts > 0;
 }
 
+/* The most connections that the MPM lets a child have; 0: not known. */
+static int most_connections;
+
+/* Nearly full: what waits for a client's next request keeps others out. */
+static int is_crowded(void)
+{
+    return most_connections
+           && up_adopted_count() >= most_connections - most_connections / 5;
+}
+
 static int too_many(void)
 {
     int most = up_process()->max_suspended;
@@ -56,10 +67,19 @@ int up_drive_loop_fits(request_rec *r)
 
     if (!up_loop_running() || !up_settings_of(r)->async || r->main || r->prev
         || c->master || !c->cs || c->clogging_input_filters
-        || !up_clientnet_of(c) || too_many()) {
+        || !up_clientnet_of(c) || too_many()
+        || up_slow_is(up_slow_key(r, UP_SLOW_STEPS))) {
         return 0;
     }
     return up_adopted_of(c) || !may_be_upgraded(r);
+}
+
+int up_drive_loop_divert(request_rec *r, int ours)
+{
+    if (ours && (!up_adopted_of(r->connection) || up_drive_loop_fits(r))) {
+        return DECLINED;
+    }
+    return up_adopted_divert(r);
 }
 
 int up_drive_loop(up_request_t *ur, request_rec *r)
@@ -68,8 +88,10 @@ int up_drive_loop(up_request_t *ur, request_rec *r)
     up_adopted_t *adopted = up_adopted_of(c);
     up_verdict_e verdict;
 
+    if (is_crowded()) {
+        c->keepalive = AP_CONN_CLOSE;
+    }
     if (adopted) {
-        up_adopted_note_hooks(adopted);
         verdict = up_drive_sync_until(ur, c, 1);
     }
     else {
@@ -80,7 +102,7 @@ int up_drive_loop(up_request_t *ur, request_rec *r)
                                  : apr_time_now() + up_process()->async_delay);
     }
     if (verdict == UP_DONE) {
-        return up_request_result(ur);
+        return up_adopted_divert_error(r, up_request_result(ur));
     }
     if (adopted) {
         up_adopted_park(adopted, r, ur);
@@ -92,17 +114,18 @@ int up_drive_loop(up_request_t *ur, request_rec *r)
 /* ------------------------------------------------------------------------ */
 /* hooks */
 
-/* The value of a directive of the main server that stands alone. */
+/* The value of a directive outside all sections: the last one counts. */
 static const char *directive_value(const char *name)
 {
     const ap_directive_t *at;
+    const char *value = NULL;
 
     for (at = ap_conftree; at; at = at->next) {
         if (strcasecmp(at->directive, name) == 0) {
-            return at->args;
+            value = at->args;
         }
     }
-    return NULL;
+    return value;
 }
 
 /* The MPM stops accepting when a child has this many connections. */
@@ -136,12 +159,13 @@ static int on_post_config(apr_pool_t *pconf, apr_pool_t *plog,
     }
     ap_mpm_query(AP_MPMQ_MAX_THREADS, &threads);
     ap_mpm_query(AP_MPMQ_HARD_LIMIT_THREADS, &limit);
-    if (connections_a_child(threads) < FEW_CONNECTIONS) {
+    most_connections = connections_a_child(threads);
+    if (most_connections < FEW_CONNECTIONS) {
         ap_log_error(APLOG_MARK, APLOG_NOTICE, 0, s, UPLOGNO(0522)
                      "a child takes about %d connections, those that wait "
                      "without a thread included; raise "
                      "AsyncRequestWorkerFactor for more",
-                     connections_a_child(threads));
+                     most_connections);
     }
     if (limit <= threads) {
         ap_log_error(APLOG_MARK, APLOG_NOTICE, 0, s, UPLOGNO(0523)
@@ -175,6 +199,11 @@ static void on_suspend_connection(conn_rec *c, request_rec *r)
     }
 }
 
+static int on_quick_handler(request_rec *r, int lookup)
+{
+    return lookup ? DECLINED : up_adopted_divert_slow(r);
+}
+
 static void on_child_stopping(apr_pool_t *p, int graceful)
 {
     (void)p;
@@ -199,6 +228,8 @@ void up_drive_loop_register(void)
                                APR_HOOK_REALLY_FIRST);
     ap_hook_suspend_connection(on_suspend_connection, NULL, NULL,
                                APR_HOOK_REALLY_LAST);
+    ap_hook_quick_handler(on_quick_handler, NULL, NULL,
+                          APR_HOOK_REALLY_FIRST);
     ap_hook_child_stopping(on_child_stopping, NULL, NULL, APR_HOOK_MIDDLE);
 }
 

@@ -22,6 +22,13 @@ apr_status_t up_drive_loop_child_init(apr_pool_t *p, server_rec *s);
 int up_drive_loop_fits(request_rec *r);
 
 /**
+ * In front of all handlers: must this request leave the loop that runs it?
+ * @param ours its handler is this module's
+ * @return SUSPENDED: it does; DECLINED: go on
+ */
+int up_drive_loop_divert(request_rec *r, int ours);
+
+/**
  * Runs the exchange until it is done or has to wait for long.
  * @return the handler's result; SUSPENDED when a loop goes on with it
  */

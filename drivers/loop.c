@@ -16,6 +16,7 @@
 #include "apr_thread_mutex.h"
 #include "config/log.h"
 #include "drivers/side.h"
+#include "drivers/slow.h"
 #include "drivers/wheel.h"
 
 #define MOST_LOOPS 16
@@ -61,6 +62,8 @@ struct up_loop_t {
     unsigned int beat;        /* grows with every run and wait */
     unsigned int seen;        /* the watchdog's: beat at its last look */
     int looks;                /* at the same beat */
+    up_watch_t *running;      /* the last one whose run has begun, */
+    pid_t runner;             /* the thread; NULL when the run is over */
     int stop;
     apr_thread_t *thread;
 };
@@ -157,10 +160,15 @@ static void run_next(up_loop_t *loop, apr_thread_t *thread)
     watch->queued = 0;
     watch->events = 0;
     watch->busy = 1;
+    loop->running = watch;
+    loop->runner = up_slow_thread();
     loop->beat++;
     apr_thread_mutex_unlock(loop->lock);
     turn = watch->run(watch, events, thread, 0);
     apr_thread_mutex_lock(loop->lock);
+    if (loop->running == watch) {
+        loop->running = NULL;
+    }
     settle(watch, turn);
 }
 
@@ -276,8 +284,21 @@ static void stand_in(apr_thread_t *thread, void *data)
     run_loop(data, thread, 1);
 }
 
-/* Has this loop not moved since the last looks, with nobody waiting? Another
- * thread takes over then. Returns how many watches the loop has. */
+/* Another thread takes the loop over. */
+static void relieve_locked(up_loop_t *loop)
+{
+    if (loop->running && loop->running->stuck && up_slow_sleeps(loop->runner)) {
+        loop->running->stuck(loop->running);
+    }
+    if (loop->spares < MOST_SPARES
+        && up_side_push(stand_in, loop, 1) == APR_SUCCESS) {
+        loop->spares++;
+        loop->looks = 0;
+    }
+}
+
+/* Has this loop not moved since the last looks, with nobody waiting? Returns
+ * how many watches the loop has. */
 static int look_at(up_loop_t *loop)
 {
     int watched;
@@ -288,10 +309,8 @@ static int look_at(up_loop_t *loop)
         loop->seen = loop->beat;
         loop->looks = 0;
     }
-    else if (++loop->looks >= STUCK_LOOKS && loop->spares < MOST_SPARES
-             && up_side_push(stand_in, loop, 1) == APR_SUCCESS) {
-        loop->spares++;
-        loop->looks = 0;
+    else if (++loop->looks >= STUCK_LOOKS) {
+        relieve_locked(loop);
     }
     apr_thread_mutex_unlock(loop->lock);
     return watched;

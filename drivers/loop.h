@@ -50,6 +50,11 @@ struct up_watch_t {
                      apr_thread_t *thread, int side);
     apr_time_t deadline; /* set by run, 0: none */
 
+    /** The watchdog: the loop's thread sleeps in a run of this watch. Called
+     * with the loop's lock held, from another thread; it may only take note.
+     * NULL: does not care. */
+    void (*stuck)(up_watch_t *watch);
+
     /* the loop's own */
     APR_RING_ENTRY(up_watch_t) all;
     APR_RING_ENTRY(up_watch_t) ready;

@@ -62,7 +62,7 @@ sub others_are_quick {
     my $busy = $s->get('/server-status?auto')->body;
     my ($workers) = $busy =~ /^BusyWorkers: (\d+)/m;
     is $workers, 1, "$name: the only busy worker tells so";
-    my ($most_threads) = sort { $b <=> $a } map { threads_of($_) }
+    my ($most_threads) = sort { $::b <=> $::a } map { threads_of($_) }
         $s->children;
     cmp_ok $most_threads, '<', 40, "$name: no thread for each";
     return;
