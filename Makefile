@@ -7,6 +7,8 @@
 #   make unit                  unit tests of the pure helpers
 #   make fuzz SECONDS=60       each fuzzer for that many seconds
 #   make check-asan            the suite with address and UB sanitizers
+#   make stress SECONDS=60     hostile backends and clients; also stress-asan,
+#                              stress-tsan
 #   make bench, make demo, make clean
 #
 # CC=clang works with all of them, V=1 shows the commands. A fragment
@@ -103,7 +105,7 @@ install: $(MODULE)
 
 # --- tests ----------------------------------------------------------------
 
--include $(wildcard t/unit/*.mk) $(wildcard fuzz/*.mk)
+-include $(wildcard t/unit/*.mk) $(wildcard fuzz/*.mk) t/stress/stress.mk
 
 deps:
 	tools/install-deps.sh
