@@ -179,7 +179,7 @@ subtest 'where it is kept' => sub {
         $s->mark;
         my ($res, $req) = ask(PUT => '/on/take', [], filler($size));
         ok $req->{body} eq filler($size), "$size bytes arrive";
-        is scalar(grep { /UP0402: .* temporary file/ } $s->error_log),
+        is scalar(grep { /UP0211: .* temporary file/ } $s->error_log),
             $size > 16_384 ? 1 : 0, 'in a file if it is too big';
         is_deeply [files_below($s->tmp)], [], 'which has no name';
     }
