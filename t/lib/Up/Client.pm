@@ -19,9 +19,12 @@ use Errno qw(EAGAIN EINTR EWOULDBLOCK ECONNRESET EPIPE);
 use IO::Select ();
 use IO::Socket::IP ();
 use IO::Socket::UNIX ();
-use Socket qw(SOL_SOCKET SO_RCVBUF SO_LINGER IPPROTO_TCP TCP_NODELAY
-    SOCK_STREAM);
+use Socket qw(SOL_SOCKET SO_RCVBUF IPPROTO_TCP TCP_NODELAY SOCK_STREAM);
 use Time::HiRes qw(time sleep);
+
+use Up::Socket ();
+
+our @ISA = qw(Up::Socket);
 
 my $TOKEN = qr/[!#\$%&'*+\-.^_`|~0-9A-Za-z]+/;
 
@@ -56,44 +59,6 @@ sub _connect {
         Type => SOCK_STREAM, Timeout => 10, Sockopts => \@sockopt);
 }
 
-sub socket { return $_[0]{sock} }
-
-# Sends each argument with a write of its own. Returns false when the peer
-# has closed or does not take it in time.
-sub send {
-    my ($self, @pieces) = @_;
-    local $SIG{PIPE} = 'IGNORE';
-    for my $piece (@pieces) {
-        my $off = 0;
-        my $until = time + $self->{timeout};
-        while ($off < length $piece) {
-            my $n = syswrite $self->{sock}, $piece, length($piece) - $off,
-                $off;
-            if (defined $n) {
-                $off += $n;
-                next;
-            }
-            next if $! == EINTR;
-            return 0 if $! != EAGAIN;
-            my $left = $until - time;
-            return 0 if $left <= 0;
-            IO::Select->new($self->{sock})->can_write($left);
-        }
-    }
-    return 1;
-}
-
-# In pieces of `size` bytes with `delay` seconds between them.
-sub send_slow {
-    my ($self, $bytes, $size, $delay) = @_;
-    $size ||= 1;
-    for (my $off = 0; $off < length $bytes; $off += $size) {
-        sleep $delay if $off && $delay;
-        $self->send(substr $bytes, $off, $size) or return 0;
-    }
-    return 1;
-}
-
 # A whole request: method, target, [name => value, ...], body. Host and, for
 # a body, Content-Length are added when they are not among the fields.
 sub request {
@@ -125,14 +90,12 @@ sub get {
     return $self->ask('GET', $target, $fields, undef, %opt);
 }
 
-sub shutdown_write { return shutdown $_[0]{sock}, 1 }
-
 sub close { return CORE::close $_[0]{sock} }
 
 # Closes with a reset instead of an orderly end.
 sub reset {
     my ($self) = @_;
-    setsockopt $self->{sock}, SOL_SOCKET, SO_LINGER, pack('ii', 1, 0);
+    $self->will_reset;
     return CORE::close $self->{sock};
 }
 

@@ -10,8 +10,12 @@ use warnings;
 
 use Errno qw(EAGAIN EINTR ECONNRESET EPIPE);
 use IO::Select ();
-use Socket qw(SOL_SOCKET SO_LINGER IPPROTO_TCP TCP_NODELAY);
+use Socket qw(IPPROTO_TCP TCP_NODELAY);
 use Time::HiRes qw(time sleep);
+
+use Up::Socket ();
+
+our @ISA = qw(Up::Socket);
 
 my $TOKEN = qr/[!#\$%&'*+\-.^_`|~0-9A-Za-z]+/;
 my $RECORDED = 4 * 1024 * 1024; # bytes kept of a connection
@@ -29,7 +33,6 @@ sub new {
 
 sub n { return $_[0]{n} }                # number of the connection, from 1
 sub requests { return $_[0]{requests} }  # read from it so far
-sub socket { return $_[0]{sock} }
 
 # Seconds that a read waits before the script dies.
 sub timeout {
@@ -200,39 +203,6 @@ sub wait_eof {
 
 # --- writing ----------------------------------------------------------------
 
-# One write each. False when the peer is gone or takes nothing for too long.
-sub send {
-    my ($self, @pieces) = @_;
-    local $SIG{PIPE} = 'IGNORE';
-    for my $piece (@pieces) {
-        my $off = 0;
-        while ($off < length $piece) {
-            my $n = syswrite $self->{sock}, $piece, length($piece) - $off,
-                $off;
-            if (defined $n) {
-                $off += $n;
-                next;
-            }
-            next if $! == EINTR;
-            return 0 if $! != EAGAIN;
-            IO::Select->new($self->{sock})->can_write($self->{timeout})
-                or return 0;
-        }
-    }
-    return 1;
-}
-
-# In pieces of `size` bytes, `delay` seconds apart.
-sub send_slow {
-    my ($self, $bytes, $size, $delay) = @_;
-    $size ||= 1;
-    for (my $off = 0; $off < length $bytes; $off += $size) {
-        sleep $delay if $off && $delay;
-        $self->send(substr $bytes, $off, $size) or return 0;
-    }
-    return 1;
-}
-
 # A well-formed response. A list as body goes out in chunks. True when the
 # connection can be kept.
 sub respond {
@@ -271,8 +241,6 @@ sub pause { return sleep $_[1] }
 
 # --- ending -----------------------------------------------------------------
 
-sub shutdown_write { return shutdown $_[0]{sock}, 1 }
-
 # An orderly end. What the peer has sent already is taken first, since data
 # left unread would turn the end into a reset.
 sub close {
@@ -289,8 +257,9 @@ sub close {
 # Ends with a reset.
 sub reset {
     my ($self) = @_;
-    my $sock = delete $self->{sock} or return;
-    setsockopt $sock, SOL_SOCKET, SO_LINGER, pack('ii', 1, 0);
+    return if !$self->{sock};
+    $self->will_reset;
+    my $sock = delete $self->{sock};
     $self->note(type => 'close');
     return CORE::close $sock;
 }
