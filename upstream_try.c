@@ -38,6 +38,13 @@ static apr_status_t build_head(up_request_t *ur)
     return rv;
 }
 
+/* For the log: AP_FILTER_ERROR, which says that httpd's input filter has
+ * answered the client already, is no status of APR's. */
+static apr_status_t known(apr_status_t rv)
+{
+    return rv == AP_FILTER_ERROR ? 0 : rv;
+}
+
 up_verdict_e up_step_receive(up_request_t *ur)
 {
     apr_status_t rv = up_reqbody_gather(ur->body);
@@ -47,9 +54,10 @@ up_verdict_e up_step_receive(up_request_t *ur)
         return up_machine_wait(ur, 0, APR_POLLIN);
     }
     if (rv != APR_SUCCESS) {
-        ap_log_rerror(APLOG_MARK, APLOG_INFO, rv, ur->r, UPLOGNO(0421)
+        ap_log_rerror(APLOG_MARK, APLOG_INFO, known(rv), ur->r, UPLOGNO(0421)
                       "cannot read the client's request body, answering %d",
-                      ur->body->status);
+                      rv == AP_FILTER_ERROR ? ur->r->status
+                                            : ur->body->status);
         return up_machine_finish(ur, ur->body->status, "client body failed");
     }
     if (build_head(ur) != APR_SUCCESS) {
@@ -171,7 +179,7 @@ apr_status_t up_machine_pump(up_request_t *ur)
 
 static up_verdict_e upload_failed(up_request_t *ur, apr_status_t rv)
 {
-    ap_log_rerror(APLOG_MARK, APLOG_INFO, rv, ur->r, UPLOGNO(0423)
+    ap_log_rerror(APLOG_MARK, APLOG_INFO, known(rv), ur->r, UPLOGNO(0423)
                   "the client's request body broke off while it was sent to "
                   "upstream %s", up_machine_peer_name(ur));
     return up_machine_finish(ur, ur->body->status, "client body failed");
