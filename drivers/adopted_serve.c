@@ -4,6 +4,7 @@
 
 #include "config/log.h"
 #include "drivers/adopted_state.h"
+#include "drivers/slot.h"
 #include "drivers/slow.h"
 #include "http_connection.h"
 #include "http_core.h"
@@ -73,6 +74,7 @@ static up_turn_e end_request(up_adopted_t *a, request_rec *r, int status)
     if (status != OK && status != AP_FILTER_ERROR) {
         r->status = HTTP_OK; /* the first error of this request, to httpd */
     }
+    up_slot_take_over(r->request_time);
     ap_die(status, r);
     ap_process_request_after_handler(r);
     return after(a);

@@ -75,6 +75,15 @@ ap_sb_handle_t *up_slot_mine(void)
     return mine;
 }
 
+void up_slot_take_over(apr_time_t began)
+{
+    worker_score *score = ap_get_scoreboard_worker(mine);
+
+    if (score) {
+        score->start_time = began;
+    }
+}
+
 void up_slot_stop(void)
 {
     int child = slots.count ? child_index() : -1;

@@ -21,6 +21,12 @@ int up_slot_start(apr_pool_t *p);
 /** The calling thread's, taken at the first call; NULL: none is left. */
 ap_sb_handle_t *up_slot_mine(void);
 
+/**
+ * The calling thread ends a request that another began at `began`: its slot
+ * takes over the time, from which httpd reckons the duration.
+ */
+void up_slot_take_over(apr_time_t began);
+
 /** The child is ending: its slots are free. */
 void up_slot_stop(void);
 
