@@ -98,7 +98,19 @@ build/main: FORCE
 $(MODULE): build/$(MAIN)/$(MODULE) build/main
 	@cp $< $@.$$$$ && mv $@.$$$$ $@
 
-objects: objects-$(MAIN)
+objects: objects-$(MAIN) headers
+
+# Every header compiles on its own, whatever was included before it.
+HEADERS := $(wildcard *.h */*.h t/unit/*.h)
+
+build/headers/%.o: %.h build/$(MAIN)/flags
+	@mkdir -p $(@D)
+	$(if $(V),,@echo '  $@';)echo '#include "$<"' | $($(MAIN)_BUILD) \
+	    -MMD -MP -MF $(@:.o=.d) -MT $@ -x c -c -o $@ -
+
+headers: $(HEADERS:%.h=build/headers/%.o)
+
+-include $(HEADERS:%.h=build/headers/%.d)
 
 install: $(MODULE)
 	$(APXS) -i -a -n upstream_proxy $(MODULE)
@@ -115,6 +127,7 @@ check:
 	tools/install-deps.sh
 	$(MAKE) all
 	$(MAKE) build/clang/$(MODULE)
+	$(MAKE) headers
 	$(MAKE) unit
 	$(MAKE) fuzz
 	$(MAKE) test
@@ -159,5 +172,5 @@ clean:
 
 FORCE:
 
-.PHONY: all objects install deps check unit fuzz test smoke check-asan \
-    bench demo clean FORCE
+.PHONY: all objects headers install deps check unit fuzz test smoke \
+    check-asan bench demo clean FORCE
