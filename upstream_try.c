@@ -285,24 +285,6 @@ static int to_be_intercepted(const up_request_t *ur, int status)
            && ap_response_code_string(ur->r, ap_index_of_response(status));
 }
 
-/* What an error page must not lose. */
-static void keep_for_error_page(request_rec *r, const up_head_t *head)
-{
-    static const char *const kept[] = { "WWW-Authenticate", "Set-Cookie",
-                                        "Retry-After", NULL };
-    int i;
-    int k;
-
-    for (i = 0; i < head->nfields; i++) {
-        for (k = 0; kept[k]; k++) {
-            if (ap_cstr_casecmp(head->fields[i].name, kept[k]) == 0) {
-                apr_table_add(r->err_headers_out, kept[k],
-                              head->fields[i].value);
-            }
-        }
-    }
-}
-
 /* A backend that says how long it keeps an idle connection closes it about
  * then: a second earlier it is ours to give up. */
 static void heed_keep_alive(up_leg_t *leg, apr_interval_time_t keep_alive)
@@ -368,7 +350,7 @@ static up_verdict_e head_done(up_request_t *ur)
                                             head->status));
     }
     if (to_be_intercepted(ur, head->status)) {
-        keep_for_error_page(ur->r, head);
+        up_reshead_keep(ur->r, ur->settings, head);
         return up_machine_finish(ur, head->status, "error intercepted");
     }
     return respond(ur, head);

@@ -260,19 +260,26 @@ static int buffering_of(const char *value)
     return value && up_field_is(value, "no") ? 0 : -1;
 }
 
+static void find_nominated(passage_t *passage)
+{
+    const up_head_t *head = passage->head;
+    int i;
+
+    up_nominated_init(&passage->nominated, passage->r->pool);
+    for (i = 0; i < head->nfields; i++) {
+        if (up_field_is(head->fields[i].name, "Connection")) {
+            up_nominated_add(&passage->nominated, head->fields[i].value);
+        }
+    }
+}
+
 void up_reshead_apply(request_rec *r, const up_settings_t *settings,
                       const up_head_t *head, const up_framing_t *framing,
                       up_relay_t *relay)
 {
     passage_t passage = { .r = r, .settings = settings, .head = head };
-    int i;
 
-    up_nominated_init(&passage.nominated, r->pool);
-    for (i = 0; i < head->nfields; i++) {
-        if (up_field_is(head->fields[i].name, "Connection")) {
-            up_nominated_add(&passage.nominated, head->fields[i].value);
-        }
-    }
+    find_nominated(&passage);
     passage.relayed = apr_pcalloc(r->pool, head->nfields + 1);
     relay->buffering = buffering_of(up_head_get(head, "X-Accel-Buffering"));
     relay->keep_alive = keep_alive_of(up_head_get(head, "Keep-Alive"));
@@ -281,4 +288,26 @@ void up_reshead_apply(request_rec *r, const up_settings_t *settings,
     relay_fields(&passage);
     set_length(r, framing);
     drop_range_filter(r);
+}
+
+void up_reshead_keep(request_rec *r, const up_settings_t *settings,
+                     const up_head_t *head)
+{
+    static const char *const kept[] = { "WWW-Authenticate", "Set-Cookie",
+                                        "Retry-After" };
+    passage_t passage = { .r = r, .settings = settings, .head = head };
+    apr_size_t k;
+    int i;
+
+    find_nominated(&passage);
+    for (i = 0; i < head->nfields; i++) {
+        const up_field_t *field = &head->fields[i];
+
+        for (k = 0; k < sizeof(kept) / sizeof(kept[0]); k++) {
+            if (up_field_is(field->name, kept[k])
+                && is_relayed(&passage, i)) {
+                apr_table_add(r->err_headers_out, kept[k], field->value);
+            }
+        }
+    }
 }

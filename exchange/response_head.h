@@ -31,6 +31,14 @@ void up_reshead_apply(request_rec *r, const up_settings_t *settings,
                       up_relay_t *relay);
 
 /**
+ * What an error page that takes the answer's place must not lose goes to
+ * r->err_headers_out: WWW-Authenticate, Set-Cookie and Retry-After, as far as
+ * up_reshead_apply would relay them.
+ */
+void up_reshead_keep(request_rec *r, const up_settings_t *settings,
+                     const up_head_t *head);
+
+/**
  * Is field `index` a second one of a kind of which nginx keeps the first
  * (Content-Type, Date, Location ...)?
  */

@@ -45,6 +45,10 @@ my $s = Up::Server->start(B => $b->addr, P => $page->addr, conf => <<'END');
     ErrorDocument 500 /pages/500
     ErrorDocument 429 /on/429
 </Location>
+<Location /on/hidden/>
+    UpstreamHideHeader set-cookie
+    UpstreamHideHeader Retry-After
+</Location>
 <Location /on/inner/>
     UpstreamInterceptErrors off
 </Location>
@@ -99,6 +103,15 @@ subtest 'a status with a page' => sub {
     is $res->status, 503, 'a text: the status stays';
     like $res->body, qr/in short/, 'the text';
     is $res->header('Retry-After'), 7, 'Retry-After is kept';
+};
+
+subtest 'what is hidden' => sub {
+    my $res = try('/on/hidden/x', 404);
+    is_page($res, 404, 'the page', 'hidden fields');
+    is_deeply [$res->field('WWW-Authenticate')], ['Basic realm=a', 'Bearer'],
+        'one that is not hidden is kept';
+    is_deeply [$res->field($_)], [], "a hidden $_ does not come back"
+        for qw(Set-Cookie Retry-After);
 };
 
 subtest 'a page elsewhere' => sub {
