@@ -265,7 +265,7 @@ sub record {
         $self->{logpid} = $$;
     }
     syswrite $self->{logfh}, pack 'N/a*', Storable::freeze(\%event);
-    return;
+    return 1;
 }
 
 # --- what backend and test share --------------------------------------------

@@ -48,8 +48,7 @@ sub wait_for { return $_[0]{backend}->wait_for(@_[1, 2]) }
 
 sub note {
     my ($self, %event) = @_;
-    $self->{backend}->record(conn => $self->{n}, t => time, %event);
-    return;
+    return $self->{backend}->record(conn => $self->{n}, t => time, %event);
 }
 
 # --- reading ----------------------------------------------------------------
