@@ -195,6 +195,14 @@ static apr_status_t too_big(up_parser_t *parser)
     return APR_ENOSPC;
 }
 
+/* A limit of this parser, which no directive raises. */
+static apr_status_t too_many(up_parser_t *parser)
+{
+    apr_snprintf(parser->error, sizeof(parser->error),
+                 "too many header fields: more than %d", MAX_FIELDS);
+    return APR_EINVAL;
+}
+
 /* One or two digits, as nginx: a version part up to 99. NULL: none. */
 static char *read_version_part(char *s, int *pn)
 {
@@ -292,7 +300,7 @@ static apr_status_t read_field(up_parser_t *parser, char *lf)
         return bad_field(parser, lf, "control character in the value");
     }
     if (parser->fields->nelts == MAX_FIELDS) {
-        return too_big(parser);
+        return too_many(parser);
     }
     for (value = colon + 1; value < end && *value == ' '; ++value) {
     }

@@ -75,7 +75,8 @@ void up_parser_space(up_parser_t *parser, char **pbuf, apr_size_t *plen);
  * `n` bytes have been put there (0: parse what is left after
  * up_parser_next).
  * @return APR_SUCCESS the head is whole; APR_INCOMPLETE more is wanted;
- *         APR_ENOSPC too big; APR_EINVAL malformed: see up_parser_error
+ *         APR_ENOSPC larger than `max`; APR_EINVAL malformed or too many
+ *         fields: see up_parser_error
  */
 apr_status_t up_parser_added(up_parser_t *parser, apr_size_t n);
 

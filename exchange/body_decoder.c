@@ -81,10 +81,10 @@ static int step_size(up_decoder_t *decoder, char c)
         }
         return decoder->left ? DATA : TRAILER;
     }
+    if (decoder->state != START && c == '\n') {
+        return fail(decoder, "invalid chunked response: LF without CR");
+    }
     if (decoder->state == EXTENSION) {
-        if (c == '\n') {
-            return fail(decoder, "invalid chunked response: LF without CR");
-        }
         return c == '\r' ? SIZE_LF : EXTENSION;
     }
     digit = up_units_hex(c);

@@ -61,7 +61,7 @@ static apr_status_t parse(up_leg_t *leg, apr_size_t n)
         leg->interim += head->size;
         if (leg->interim > leg->max_head) {
             leg->error = "too many interim responses";
-            return APR_EINVAL;
+            return APR_ENOSPC;
         }
         up_parser_next(leg->parser);
         rv = up_parser_added(leg->parser, 0);

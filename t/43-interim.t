@@ -115,6 +115,14 @@ for my $mode (qw(p off)) {
     }
 }
 
+for my $name ('endless', 'fat') {
+    $s->mark;
+    $s->get("/p/$name");
+    is scalar(my @l = $s->error_log(qr/UP0427:\ upstream\ sent\ too\ many
+        \ interim\ responses\ \(UpstreamMaxHeaderSize\)/x)), 1,
+        'the log names the directive that bounds them';
+}
+
 $s->mark;
 $s->get('/p/switch');
 is scalar(my @l = $s->error_log(

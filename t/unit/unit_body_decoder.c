@@ -85,7 +85,8 @@ static const row_t rows[] = {
     BAD("-5\r\n", "", "no chunk size"),
     BAD("0x5\r\nhello", "", "no chunk size"),
     BAD("5g\r\n", "", "no chunk size"),
-    BAD("5\nhello\r\n0\r\n\r\n", "", "no chunk size"),
+    BAD("5\nhello\r\n0\r\n\r\n", "", "LF without CR"),
+    BAD("\n5\r\nhello", "", "no chunk size"),
     BAD("5\0\r\nhello", "", "no chunk size"),
     BAD("\0", "", "no chunk size"),
     BAD("5\rhello", "", "CR without LF"),
@@ -107,7 +108,7 @@ static const row_t rows[] = {
     BAD("0\r\nA: 1\n\r\n", "", "invalid trailer"),
     BAD("0\r\nA: 1\rB", "", "invalid trailer"),
     BAD("0\r\nA: 1\r\r\n\r\n", "", "invalid trailer"),
-    BAD("0\n\r\n", "", "no chunk size")
+    BAD("0\n\r\n", "", "LF without CR")
 };
 
 /* Feeds raw[0..len) as one segment; appends its body to `body`. */

@@ -380,8 +380,9 @@ START_TEST(bounds_the_number_of_fields)
     for (i = 0; i < 1000; ++i) {
         ck_assert_int_eq(give(parser, LIT("a:1\n")), APR_INCOMPLETE);
     }
-    ck_assert_int_eq(give(parser, LIT("a:1\n")), APR_ENOSPC);
-    unit_contains(up_parser_error(parser), "1000 fields");
+    ck_assert_int_eq(give(parser, LIT("a:1\n")), APR_EINVAL);
+    ck_assert_str_eq(up_parser_error(parser),
+                     "too many header fields: more than 1000");
 
     up_parser_reset(parser);
     ck_assert_int_eq(give(parser, LIT(OK_LINE)), APR_INCOMPLETE);
