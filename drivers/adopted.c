@@ -13,6 +13,10 @@
 #include "http_connection.h"
 #include "http_core.h"
 
+/* A stopping server waits this long for a request that may be on its way on a
+ * connection which it has not said it will close. The answer says so. */
+#define STOP_GRACE apr_time_from_sec(1)
+
 static __thread up_whereabouts_t *whereabouts;
 
 static up_turn_e run(up_watch_t *watch, unsigned int events,
@@ -35,19 +39,24 @@ void up_adopted_thread_moved_on(void)
 /* ------------------------------------------------------------------------ */
 /* between requests */
 
-/* Waits for the next request, or the rest of its head. */
-static up_turn_e wait_for_request(up_adopted_t *a)
+/* How long to wait for the next request, or the rest of its head. */
+static apr_interval_time_t request_timeout(const up_adopted_t *a)
 {
     apr_interval_time_t timeout = a->server->keep_alive_timeout_set
                                       ? a->server->keep_alive_timeout
                                       : a->c->base_server->keep_alive_timeout;
 
     if (up_ahead_started(a->ahead)) {
-        timeout = a->server->timeout;
+        return a->server->timeout;
     }
-    if (a->phase != UP_PHASE_IDLE
+    return a->stopping && timeout > STOP_GRACE ? STOP_GRACE : timeout;
+}
+
+static up_turn_e wait_for_request(up_adopted_t *a)
+{
+    if (a->phase != UP_PHASE_IDLE || !a->watch.deadline
         || up_ahead_started(a->ahead) != a->head_begun) {
-        a->watch.deadline = apr_time_now() + timeout;
+        a->watch.deadline = apr_time_now() + request_timeout(a);
     }
     a->head_begun = up_ahead_started(a->ahead);
     a->phase = UP_PHASE_IDLE;
@@ -62,11 +71,7 @@ static up_turn_e look_for_request(up_adopted_t *a, int side)
     if (rv == APR_SUCCESS) {
         return up_adopted_serve(a, side);
     }
-    /* A stopping server answers what has reached it, and waits for no more. */
-    if (rv == APR_EAGAIN && (!a->stopping || up_ahead_started(a->ahead))) {
-        return wait_for_request(a);
-    }
-    return up_adopted_linger(a);
+    return rv == APR_EAGAIN ? wait_for_request(a) : up_adopted_linger(a);
 }
 
 /* What the MPM does in CONN_STATE_WRITE_COMPLETION. */
@@ -78,6 +83,9 @@ up_turn_e up_adopted_write_on(up_adopted_t *a)
     if (rv == APR_EAGAIN) {
         /* Anew each time: only a ready socket brings us here. */
         a->watch.deadline = apr_time_now() + a->server->timeout;
+        if (a->stop_by && a->stop_by < a->watch.deadline) {
+            a->watch.deadline = a->stop_by;
+        }
         a->phase = UP_PHASE_WRITING;
         return UP_TURN_WAIT;
     }
@@ -88,7 +96,7 @@ up_turn_e up_adopted_write_on(up_adopted_t *a)
         || c->keepalive != AP_CONN_KEEPALIVE) {
         return up_adopted_linger(a);
     }
-    if (c->data_in_input_filters || a->client_ended || a->stopping) {
+    if (c->data_in_input_filters || a->client_ended) {
         a->phase = UP_PHASE_IDLE; /* pipelined: others first. Or the end of
                                      its stream, signalled once only */
         return UP_TURN_AGAIN;
@@ -109,6 +117,17 @@ static up_turn_e timed_out(up_adopted_t *a)
 }
 
 static void take_events(up_adopted_t *a, unsigned int events)
+/* It has waited for its next request: not for much longer. */
+static void hurry(up_adopted_t *a)
+{
+    apr_time_t by = apr_time_now() + STOP_GRACE;
+
+    if (a->phase == UP_PHASE_IDLE && !a->head_begun
+        && (!a->watch.deadline || a->watch.deadline > by)) {
+        a->watch.deadline = by;
+    }
+}
+
 {
     if (events & UP_EV_CLIENT_END) {
         a->client_ended = 1;
@@ -122,6 +141,7 @@ static void take_events(up_adopted_t *a, unsigned int events)
             a->stop_by = apr_time_now() + up_process()->shutdown_timeout;
         }
     }
+        hurry(a);
 }
 
 static int is_due(const up_adopted_t *a)

@@ -192,6 +192,7 @@ sub _ready {
     my ($state, $sock) = @_;
     my $c = $state->{conns}{$sock} // return;
     _put($state, $c, '') if length $c->{out};
+    $state->{conns}{$sock} or return;
     my $n = sysread $sock, $c->{in}, 65536, length $c->{in};
     return if !defined $n && ($! == EAGAIN || $! == EINTR);
     return _end($state, $c) if !$n;
