@@ -99,6 +99,7 @@ up_turn_e up_adopted_write_on(up_adopted_t *a)
     if (c->data_in_input_filters || a->client_ended) {
         a->phase = UP_PHASE_IDLE; /* pipelined: others first. Or the end of
                                      its stream, signalled once only */
+        a->watch.deadline = 0;
         return UP_TURN_AGAIN;
     }
     return wait_for_request(a);
@@ -116,7 +117,6 @@ static up_turn_e timed_out(up_adopted_t *a)
                ? up_adopted_close(a) : up_adopted_linger(a);
 }
 
-static void take_events(up_adopted_t *a, unsigned int events)
 /* It has waited for its next request: not for much longer. */
 static void hurry(up_adopted_t *a)
 {
@@ -128,6 +128,7 @@ static void hurry(up_adopted_t *a)
     }
 }
 
+static void take_events(up_adopted_t *a, unsigned int events)
 {
     if (events & UP_EV_CLIENT_END) {
         a->client_ended = 1;
@@ -140,8 +141,8 @@ static void hurry(up_adopted_t *a)
         if (up_process()->shutdown_timeout) {
             a->stop_by = apr_time_now() + up_process()->shutdown_timeout;
         }
-    }
         hurry(a);
+    }
 }
 
 static int is_due(const up_adopted_t *a)
