@@ -9,7 +9,8 @@ set -eu
 
 packages='make gcc libc6-dev pkg-config perl apache2 apache2-dev'
 if [ "${1:-check}" = check ]; then
-    packages="$packages clang libapache2-mod-perl2 check curl"
+    packages="$packages clang libapache2-mod-perl2 check curl openssl"
+    packages="$packages libio-socket-ssl-perl"
 fi
 
 # Those of the arguments that are not installed.

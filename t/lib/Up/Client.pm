@@ -29,7 +29,8 @@ our @ISA = qw(Up::Socket);
 my $TOKEN = qr/[!#\$%&'*+\-.^_`|~0-9A-Za-z]+/;
 
 # port, or unix => path; host (127.0.0.1), timeout of every wait (10 s),
-# rcvbuf (bytes, for slow readers), strict (1: die on a malformed response).
+# rcvbuf (bytes, for slow readers), strict (1: die on a malformed response),
+# tls (1: TLS, whatever the certificate).
 sub new {
     my ($class, %arg) = @_;
     my $self = bless {
@@ -44,11 +45,20 @@ sub new {
         : _connect($self->{host}, $arg{port}, $arg{rcvbuf});
     croak "cannot connect to " . ($arg{unix} // "$self->{host}:$arg{port}")
         . ": $!" if !$self->{sock};
+    $self->_start_tls if $arg{tls};
     binmode $self->{sock};
     $self->{sock}->blocking(0);
     $self->{name} = $arg{name} // ($arg{unix} ? 'localhost'
         : "$self->{host}:$arg{port}");
     return $self;
+}
+
+sub _start_tls {
+    my ($self) = @_;
+    require IO::Socket::SSL;
+    IO::Socket::SSL->start_SSL($self->{sock}, SSL_verify_mode => 0)
+        or croak "TLS: $IO::Socket::SSL::SSL_ERROR";
+    return;
 }
 
 sub _connect {
