@@ -94,7 +94,8 @@ struct up_request_t {
     apr_status_t rv;    /* and as a status, 0: none */
     apr_status_t write_rv; /* the request could not be sent on: why */
     int result;         /* the handler's */
-    int waited;         /* has waited in SEND: edges may have come and gone */
+    int waited;         /* has waited in CONNECT or SEND: edges may have come
+                           and gone */
     void (*leaving)(void *baton); /* up_request_on_leave, may be NULL */
     void *leaving_baton;
 };

@@ -90,8 +90,8 @@ static up_verdict_e connected(up_request_t *ur)
     up_try_t *tried = up_trail_last(ur->trail);
     up_conn_t *conn = ur->leg.conn;
 
+    ur->waited = ur->connecting;
     ur->connecting = 0;
-    ur->waited = 0;
     tried->reused = conn->reused;
     tried->connect_time = conn->reused ? 0 : apr_time_now() - tried->started;
     conn->requests++;
@@ -252,7 +252,9 @@ void up_machine_facts(const up_request_t *ur, unsigned int bit,
     facts->enabled = settings->next_upstream;
     if (ur->peer && up_balancer_another(ur->pick, now)) {
         facts->tries = ur->pick->tries - 1;
+        facts->limited = facts->tries <= 0;
     }
+    facts->addressless = up_balancer_addressless(ur->pick);
     facts->sent = ur->leg.conn && ur->body->moving;
     facts->idempotent = ur->idempotent;
     facts->replayable = up_reqbody_replayable(ur->body);

@@ -63,6 +63,13 @@ int up_adopted_divert_slow(request_rec *r);
  */
 int up_adopted_divert_error(request_rec *r, int status);
 
+/**
+ * This request, or the one that led to it, is refused before its body was
+ * read, and httpd would read that first. On a loop, when it has not arrived,
+ * the connection ends with the answer instead.
+ */
+void up_adopted_refuse_body(request_rec *r);
+
 /** The thread that runs this hook has left all connections it worked on
  * before. */
 void up_adopted_thread_moved_on(void);

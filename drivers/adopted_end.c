@@ -52,6 +52,7 @@ up_turn_e up_adopted_destroy(up_adopted_t *a)
 up_turn_e up_adopted_close(up_adopted_t *a)
 {
     up_loop_leave_backend(&a->watch);
+    up_loop_leave_client(&a->watch);
     apr_socket_close(a->sock);
     return up_adopted_destroy(a);
 }

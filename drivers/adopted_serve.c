@@ -2,6 +2,7 @@
 
 /* Requests on an adopted connection; see adopted_state.h. */
 
+#include "apr_strings.h"
 #include "config/log.h"
 #include "drivers/adopted_state.h"
 #include "drivers/slot.h"
@@ -66,17 +67,20 @@ up_turn_e up_adopted_serve(up_adopted_t *a, int side)
     return up_adopted_process(a, side);
 }
 
-/* As httpd ends a request whose handler has returned `status`. */
-static up_turn_e end_request(up_adopted_t *a, request_rec *r, int status)
+/* As httpd ends a request whose handler has returned `status`. With `block`,
+ * what answers in its place may block, and must, for a slow client. */
+static up_turn_e end_request(up_adopted_t *a, request_rec *r, int status,
+                             int block)
 {
     a->server = r->server;
-    up_clientnet_hold(a->net, 1);
+    up_clientnet_hold(a->net, !block);
     if (status != OK && status != AP_FILTER_ERROR) {
         r->status = HTTP_OK; /* the first error of this request, to httpd */
     }
     up_slot_take_over(r->request_time);
     ap_die(status, r);
     ap_process_request_after_handler(r);
+    up_clientnet_hold(a->net, 1);
     return after(a);
 }
 
@@ -105,7 +109,7 @@ static up_turn_e exchange_done(up_adopted_t *a, int side)
         return UP_TURN_SIDE;
     }
     a->r = NULL;
-    return end_request(a, r, a->status);
+    return end_request(a, r, a->status, 0);
 }
 
 static up_turn_e wait_parked(up_adopted_t *a)
@@ -220,7 +224,7 @@ up_turn_e up_adopted_run_diverted(up_adopted_t *a)
         up_clientnet_hold(a->net, 1);
         return after(a);
     }
-    return end_request(a, r, status);
+    return end_request(a, r, status, 1);
 }
 
 up_turn_e up_adopted_run_error_page(up_adopted_t *a)
@@ -228,8 +232,7 @@ up_turn_e up_adopted_run_error_page(up_adopted_t *a)
     request_rec *r = a->r;
 
     a->r = NULL;
-    up_clientnet_hold(a->net, 0);
-    return end_request(a, r, a->status);
+    return end_request(a, r, a->status, 1);
 }
 
 /* What httpd has left behind after a request: the MPM's process_socket. */
@@ -320,6 +323,32 @@ int up_adopted_divert_error(request_rec *r, int status)
     }
     a->status = status;
     return divert(a, r, UP_PHASE_ERROR_PAGE);
+}
+
+/* Has the body of this request arrived? Chunks are not counted. */
+static int body_is_there(up_adopted_t *a, const request_rec *r)
+{
+    const char *text = apr_table_get(r->headers_in, "Content-Length");
+    apr_off_t length = 0;
+    char *end;
+
+    if (apr_table_get(r->headers_in, "Transfer-Encoding")) {
+        return 0;
+    }
+    return !text
+           || (apr_strtoff(&length, text, &end, 10) == APR_SUCCESS
+               && up_ahead_holds(a->ahead, length));
+}
+
+void up_adopted_refuse_body(request_rec *r)
+{
+    conn_rec *c = r->connection;
+    up_adopted_t *a = r->main || c->master ? NULL : up_adopted_of(c);
+
+    if (a && a->on_loop && c->keepalive != AP_CONN_CLOSE
+        && !body_is_there(a, r)) {
+        c->keepalive = AP_CONN_CLOSE;
+    }
 }
 
 void up_adopted_stuck(up_watch_t *watch)

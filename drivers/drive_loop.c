@@ -76,6 +76,9 @@ int up_drive_loop_fits(request_rec *r)
 
 int up_drive_loop_divert(request_rec *r, int ours)
 {
+    if (r->prev) {
+        up_adopted_refuse_body(r); /* of an error page: not diverted */
+    }
     if (ours && (!up_adopted_of(r->connection) || up_drive_loop_fits(r))) {
         return DECLINED;
     }
@@ -107,6 +110,9 @@ int up_drive_loop(up_request_t *ur, request_rec *r)
     if (adopted) {
         up_adopted_park(adopted, r, ur);
         return SUSPENDED;
+    }
+    if (c->aborted) {
+        return up_drive_sync(ur, c); /* the MPM would close it, not suspend */
     }
     return up_adopted_make(r, ur) ? SUSPENDED : up_drive_sync(ur, c);
 }
@@ -204,6 +210,11 @@ static int on_quick_handler(request_rec *r, int lookup)
     return lookup ? DECLINED : up_adopted_divert_slow(r);
 }
 
+static void on_insert_error_filter(request_rec *r)
+{
+    up_adopted_refuse_body(r);
+}
+
 static void on_child_stopping(apr_pool_t *p, int graceful)
 {
     (void)p;
@@ -230,6 +241,8 @@ void up_drive_loop_register(void)
                                APR_HOOK_REALLY_LAST);
     ap_hook_quick_handler(on_quick_handler, NULL, NULL,
                           APR_HOOK_REALLY_FIRST);
+    ap_hook_insert_error_filter(on_insert_error_filter, NULL, NULL,
+                                APR_HOOK_REALLY_FIRST);
     ap_hook_child_stopping(on_child_stopping, NULL, NULL, APR_HOOK_MIDDLE);
 }
 

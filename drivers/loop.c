@@ -76,6 +76,7 @@ static struct {
     apr_uint32_t next;        /* loop for the next watch */
     volatile apr_uint32_t stopping;
     volatile apr_uint32_t stopped;
+    volatile apr_uint32_t ended; /* no thread of ours runs any more */
 } loops;
 
 /* ------------------------------------------------------------------------ */
@@ -434,6 +435,7 @@ apr_status_t up_loop_add(up_watch_t *watch, int client_fd)
     watch->loop = loop;
     watch->tick = -1;
     watch->beacon = NULL;
+    watch->client_fd = client_fd;
     apr_thread_mutex_lock(loop->lock);
     if (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, client_fd, &event) < 0) {
         apr_status_t rv = errno;
@@ -443,12 +445,24 @@ apr_status_t up_loop_add(up_watch_t *watch, int client_fd)
     }
     APR_RING_INSERT_TAIL(&loop->all, watch, up_watch_t, all);
     loop->watched++;
-    note(watch, UP_EV_CALL);
+    note(watch, up_loop_stopping() ? UP_EV_CALL | UP_EV_STOP : UP_EV_CALL);
     if (loop->waiting) {
         rouse(loop);
     }
     apr_thread_mutex_unlock(loop->lock);
     return APR_SUCCESS;
+}
+
+/* Closing alone does not do it while a child process that is just being made
+ * has the socket, too. */
+void up_loop_leave_client(up_watch_t *watch)
+{
+    struct epoll_event none = { .events = 0 };
+
+    if (watch->client_fd >= 0) {
+        epoll_ctl(watch->loop->epoll, EPOLL_CTL_DEL, watch->client_fd, &none);
+        watch->client_fd = -1;
+    }
 }
 
 /* The connection is closing, or moves to another loop. */
@@ -457,7 +471,7 @@ static void put_out(up_beacon_t *beacon)
     up_loop_t *loop = beacon->loop;
     struct epoll_event none = { .events = 0 };
 
-    if (apr_atomic_read32(&loops.stopped)) {
+    if (apr_atomic_read32(&loops.ended)) {
         free(beacon); /* and the lock may be gone */
         return;
     }
@@ -581,4 +595,5 @@ void up_loop_stop(void)
         apr_thread_join(&rv, loops.watchdog);
     }
     up_side_stop();
+    apr_atomic_set32(&loops.ended, 1);
 }

@@ -66,6 +66,7 @@ struct up_watch_t {
     int queued;          /* in the ready list */
     int busy;            /* being run */
     up_beacon_t *beacon; /* of the backend's connection, NULL: none */
+    int client_fd;       /* -1: not watched any more */
 };
 
 /**
@@ -95,6 +96,9 @@ void up_loop_watch_backend(up_watch_t *watch, up_conn_t *conn, int writing);
 
 /** During a run: the backend's connection is not watched any more. */
 void up_loop_leave_backend(up_watch_t *watch);
+
+/** During a run, before the client's socket is closed. */
+void up_loop_leave_client(up_watch_t *watch);
 
 /** Graceful stop: every watch is run once with UP_EV_STOP. */
 void up_loop_stop_gracefully(void);

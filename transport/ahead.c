@@ -256,6 +256,20 @@ apr_status_t up_ahead_read(up_ahead_t *ahead)
     return APR_STATUS_IS_EAGAIN(rv) ? APR_EAGAIN : rv;
 }
 
+int up_ahead_holds(up_ahead_t *ahead, apr_off_t bytes)
+{
+    apr_off_t held = 0;
+
+    apr_brigade_length(ahead->kept, 0, &held);
+    while (held < bytes && held < MOST_BYTES
+           && read_more(ahead) == APR_SUCCESS) {
+        APR_BRIGADE_CONCAT(ahead->kept, ahead->fresh);
+        taken(ahead); /* what was not looked at has come to it */
+        apr_brigade_length(ahead->kept, 0, &held);
+    }
+    return held >= bytes;
+}
+
 int up_ahead_whole(const up_ahead_t *ahead)
 {
     return ahead->whole;

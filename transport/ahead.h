@@ -33,6 +33,9 @@ apr_status_t up_ahead_read(up_ahead_t *ahead);
 /** Is the whole head there? Otherwise httpd may have to wait for the rest. */
 int up_ahead_whole(const up_ahead_t *ahead);
 
+/** Have so many bytes arrived behind what httpd has read? */
+int up_ahead_holds(up_ahead_t *ahead, apr_off_t bytes);
+
 /** Has any byte of the next request arrived? */
 int up_ahead_started(const up_ahead_t *ahead);
 

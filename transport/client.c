@@ -259,6 +259,7 @@ up_client_t *up_client_open(request_rec *r)
         sock = ap_get_conn_socket(r->connection);
         apr_os_sock_get(&fd, sock);
         client->fd = fd;
+        client->was_held = client->net->holding;
         up_clientnet_hold(client->net, 1);
     }
     client->pass_through = -1;
@@ -276,7 +277,7 @@ int up_client_pass_through(up_client_t *client)
 void up_client_close(up_client_t *client)
 {
     if (client->net) {
-        up_clientnet_hold(client->net, 0);
+        up_clientnet_hold(client->net, client->was_held);
     }
 }
 

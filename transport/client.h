@@ -36,6 +36,7 @@ struct up_client_t {
                             stream says nothing more */
     int pass_through;    /* -1: not looked at yet */
     int header_out;      /* something of the response was passed */
+    int was_held;        /* how the filter was found */
 };
 
 /** register_hooks: makes the filter known. */
@@ -66,7 +67,7 @@ void **up_clientnet_driver(up_clientnet_t *net);
 /** Begins an exchange on r's connection. */
 up_client_t *up_client_open(request_rec *r);
 
-/** Ends it: the filter becomes transparent again. */
+/** Ends it: the filter becomes again what it was. */
 void up_client_close(up_client_t *client);
 
 /**
