@@ -279,12 +279,18 @@ static int to_be_retried(const up_request_t *ur, int status)
     return up_retry_worth(&facts);
 }
 
-/* The ErrorDocument of this status takes the answer's place. */
+/* The ErrorDocument of this status takes the answer's place. httpd has the
+ * page of 500 for every status that it does not know. */
 static int to_be_intercepted(const up_request_t *ur, int status)
 {
-    return ur->settings->intercept_errors && status >= 300
-           && ap_is_HTTP_VALID_RESPONSE(status)
-           && ap_response_code_string(ur->r, ap_index_of_response(status));
+    int index = ap_index_of_response(status);
+
+    if (!ur->settings->intercept_errors || status < 300
+        || (index == ap_index_of_response(HTTP_INTERNAL_SERVER_ERROR)
+            && status != HTTP_INTERNAL_SERVER_ERROR)) {
+        return 0;
+    }
+    return ap_response_code_string(ur->r, index) != NULL;
 }
 
 /* A backend that says how long it keeps an idle connection closes it about

@@ -54,7 +54,8 @@ my $b = Up::Backend->start(sub {
         if ($word eq 'early') {
             $c->record_request($req);
             $c->respond($req, 200, [], $id);
-            $c->wait_eof(1);
+            $c->pause(0.3); # reads nothing meanwhile
+            $c->wait_eof(2);
             return;
         }
         $c->record_request($c->read_body($req));
@@ -252,16 +253,22 @@ subtest 'kept' => sub {
 };
 
 subtest 'UP08 an upload that was not taken' => sub {
-    my $body = 'u' x 3_000_000;
+    my $body = 'u' x 8_000_000;
     for my $location ('upload', 'stream') {
         my $before = $k->get("/$location/x")->body;
         my $other = $s->client;
+        $b->clear;
         my $res = $other->ask(PUT => "/$location/x", ['X-Do' => 'early'],
             $body);
         is $res->body, $before, "$location: answered early" if !$prefork;
         is $res->status, 200, 'answered';
-        my $after = $k->get("/$location/x")->body;
-        isnt $after, $res->body, 'its connection is not used again';
+        isnt $k->get("/$location/after")->body, $res->body,
+            'and is not used again';
+        is $s->logged("/$location/after")->{UPSTREAM_STATUS}, 200,
+            'nor tried';
+        sleep 0.4;
+        my ($end) = grep { $_->{type} =~ /^(?:eof|reset)\z/ } $b->events;
+        ok $end, 'it has ended';
         is_deeply [$b->problems], [], 'nothing wrong at the backend';
     }
 };

@@ -136,7 +136,8 @@ subtest 'a page that fails the same way' => sub {
 
 subtest 'what passes' => sub {
     for my $row (['/on/x', 403, 'no page for it'], ['/on/x', 200, 'no error'],
-        ['/on/x', 302, 'a redirect'], ['/off/x', 404, 'not switched on'],
+        ['/on/x', 302, 'a redirect'], ['/on/x', 460, 'not in httpd\'s list'],
+        ['/on/x', 799, 'beyond all lists'], ['/off/x', 404, 'not switched on'],
         ['/on/inner/x', 404, 'switched off']) {
         my ($target, $status, $name) = @$row;
         my $res = try($target, $status);
