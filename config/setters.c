@@ -203,6 +203,14 @@ static const char *check_name(cmd_parms *cmd, const char *name)
     return error;
 }
 
+/* Two opinions about the length of one message are how requests are
+ * smuggled. */
+static int is_framing(const char *name)
+{
+    return up_field_is(name, "Content-Length")
+           || up_field_is(name, "Transfer-Encoding");
+}
+
 const char *up_setters_header(cmd_parms *cmd, void *dconf, const char *args)
 {
     const char *name = next_word(cmd, &args);
@@ -214,6 +222,12 @@ const char *up_setters_header(cmd_parms *cmd, void *dconf, const char *args)
         return usage(cmd);
     }
     error = check_name(cmd, name);
+    if (error == NULL && value[0] != '\0' && is_framing(name)) {
+        error = up_complaint_word(cmd, "wants \"\" as the value of "
+                                  "Content-Length and Transfer-Encoding, "
+                                  "which always describe the body as it is "
+                                  "sent", value);
+    }
     if (error == NULL) {
         error = up_text_parse(cmd, value, &header.value);
     }

@@ -119,8 +119,8 @@ static const char *host_of(request_rec *r, const up_settings_t *settings,
     return pass->host_value;
 }
 
-/* UpstreamSetHeader, all but Host. Framing is never set by hand: two
- * opinions about the length of one message are how requests are smuggled. */
+/* UpstreamSetHeader, all but Host. Framing is never set by hand: what stands
+ * there of it is empty. */
 static apr_status_t add_set(request_rec *r, const up_settings_t *settings,
                             plan_t *plan, int *plength)
 {
@@ -150,7 +150,7 @@ static apr_status_t add_set(request_rec *r, const up_settings_t *settings,
 }
 
 /* The default table. A Content-Length of 0 gives way to UpstreamSetHeader
- * Content-Length, which can only mean that none is wanted. */
+ * Content-Length "". */
 static void add_framing(request_rec *r, const up_reqhead_t *what,
                         plan_t *plan, int length_set)
 {

@@ -85,6 +85,9 @@ my $words = 'wants words out of error timeout invalid_header http_500 '
 my $header = 'UpstreamSetHeader wants the name of a header field and its '
     . 'value, in quotes when it has blanks';
 
+my $framing = 'UpstreamSetHeader wants "" as the value of Content-Length and '
+    . 'Transfer-Encoding, which always describe the body as it is sent, not ';
+
 row @$_ for (
     ['UpstreamSetHeader', 'UpstreamSetHeader X-Real-IP %{REMOTE_ADDR}'],
     ['an empty value', 'UpstreamSetHeader Accept-Encoding ""'],
@@ -95,6 +98,11 @@ row @$_ for (
     ['a value of two words', 'UpstreamSetHeader X-A b c', $header],
     ['no field name', 'UpstreamSetHeader "X A:" 1',
         qq{UpstreamSetHeader $field, not "X A:"}],
+    (map { ["an empty $_", qq{UpstreamSetHeader $_ ""}],
+        ["a $_ by hand", "UpstreamSetHeader $_ 5", $framing . '"5"'],
+        ["a computed $_", "UpstreamSetHeader $_ %{HTTP:X-A}",
+            $framing . '"%{HTTP:X-A}"'] }
+        'Content-Length', 'transfer-encoding'),
     ['UpstreamSetBody', 'UpstreamSetBody "a=%{REQUEST_URI}"'],
     ['an empty body', 'UpstreamSetBody ""'],
     ['a body of two words', 'UpstreamSetBody a b',
