@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "apr_strings.h"
 #include "config/log.h"
 #include "http_core.h"
 #include "upstream_machine.h"
@@ -55,6 +56,35 @@ static void log_surplus(up_request_t *ur)
     }
 }
 
+/* Of a try, what the log says about it: which one in the order of
+ * UPSTREAM_ADDR, on what connection, for how long. */
+static const char *about_try(const up_request_t *ur)
+{
+    const up_try_t *tried = up_trail_last(ur->trail);
+    const char *connection = "";
+
+    if (ur->fail != UP_FAIL_NOLIVE) {
+        connection = tried->reused ? ", pooled connection"
+                                   : ", new connection";
+    }
+    return apr_psprintf(ur->r->pool, "group %s, try %d%s, after %.3f s",
+                        ur->pass->group->name, ur->trail->tries->nelts,
+                        connection,
+                        (double)(apr_time_now() - tried->started)
+                            / APR_USEC_PER_SEC);
+}
+
+/* What the client has of a response that failed on its way. */
+static const char *left_with(const up_request_t *ur, up_pipe_end_e end)
+{
+    if (end == UP_PIPE_CLIENT) {
+        return "the client is given up";
+    }
+    return end == UP_PIPE_CUT || ur->client->header_out
+               ? "the client got a truncated response"
+               : "the client gets a 500";
+}
+
 up_verdict_e up_machine_body_failed(up_request_t *ur, apr_status_t rv)
 {
     up_pipe_end_e end = up_pipe_end(ur->pipe);
@@ -64,11 +94,13 @@ up_verdict_e up_machine_body_failed(up_request_t *ur, apr_status_t rv)
                   end == UP_PIPE_CLIENT ? APLOG_INFO : APLOG_ERR,
                   end == UP_PIPE_CUT && rv == APR_INCOMPLETE ? 0 : rv, ur->r,
                   UPLOGNO(0426) "%s%s while reading upstream, upstream: "
-                  "\"http://%s%s\", %" APR_OFF_T_FMT " body bytes received",
+                  "\"http://%s%s\", %" APR_OFF_T_FMT " body bytes received, "
+                  "%s: %s",
                   end == UP_PIPE_CUT ? "upstream " : "",
                   up_pipe_error(ur->pipe) ? up_pipe_error(ur->pipe)
                                           : "the response failed",
-                  up_machine_peer_name(ur), ur->target, ur->leg.body_received);
+                  up_machine_peer_name(ur), ur->target, ur->leg.body_received,
+                  about_try(ur), left_with(ur, end));
     if (end == UP_PIPE_CUT) {
         return up_machine_finish(ur, OK, "response cut");
     }
@@ -158,14 +190,10 @@ static void log_failure(const up_request_t *ur, up_retry_e decision,
         what_now = "trying again on a new connection";
     }
     ap_log_rerror(APLOG_MARK, level, ur->rv, ur->r, UPLOGNO(0427)
-                  "%s%s while %s, upstream: \"http://%s%s\", group %s, "
-                  "try %d, %s connection, after %.3f s: %s",
+                  "%s%s while %s, upstream: \"http://%s%s\", %s: %s",
                   ur->fail == UP_FAIL_NOLIVE || ur->rv ? "" : "upstream ",
                   ur->reason, ur->trail->activity, tried->peer, ur->target,
-                  ur->pass->group->name, ur->trail->tries->nelts,
-                  tried->reused ? "pooled" : "new",
-                  (double)(apr_time_now() - tried->started) / APR_USEC_PER_SEC,
-                  what_now);
+                  about_try(ur), what_now);
 }
 
 static up_verdict_e try_again_fresh(up_request_t *ur)

@@ -67,6 +67,10 @@ int up_retry_worth(const up_retry_facts_t *facts)
 
 const char *up_retry_obstacle(const up_retry_facts_t *facts)
 {
+    if ((facts->fail & UP_FAIL_NOLIVE) && facts->addressless) {
+        return "no server of the group has an address, see UP0105 at the "
+               "start of the log";
+    }
     if (facts->fail & UP_FAIL_NOLIVE) {
         return "all are down, full or resting (max_conns, fail_timeout of "
                "UpstreamServer)";
@@ -80,8 +84,12 @@ const char *up_retry_obstacle(const up_retry_facts_t *facts)
                      "non_idempotent)"
                    : "the streamed body is gone (UpstreamRequestBuffering on)";
     }
-    return facts->out_of_time ? "UpstreamNextUpstreamTimeout is over"
-                              : "no other server is left to try";
+    if (facts->limited) {
+        return "UpstreamNextUpstreamTries allows no other try";
+    }
+    return facts->out_of_time && facts->tries > 0
+               ? "UpstreamNextUpstreamTimeout is over"
+               : "no other server is left to try";
 }
 
 unsigned int up_retry_bit(int status)

@@ -15,6 +15,8 @@ typedef struct up_retry_facts_t {
     unsigned int fail;      /* one bit of up_fail_e */
     unsigned int enabled;   /* UpstreamNextUpstream */
     int tries;              /* left after this one */
+    int limited;            /* none left, though there are other servers */
+    int addressless;        /* no server of the group has an address */
     int sent;               /* any byte of the request went out */
     int idempotent;         /* the client's method, up_retry_idempotent */
     int replayable;         /* the body can be sent again from its start */

@@ -69,6 +69,11 @@ int up_balancer_done(up_pick_t *pick, up_peer_t *peer, up_outcome_e outcome,
     return up_peer_give(pick->peers, peer, outcome, now);
 }
 
+int up_balancer_addressless(const up_pick_t *pick)
+{
+    return pick->peers->primary.count + pick->peers->backup.count == 0;
+}
+
 int up_balancer_another(const up_pick_t *pick, apr_time_t now)
 {
     up_peers_t *peers = pick->peers;

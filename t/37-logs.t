@@ -49,6 +49,11 @@ UpstreamPass /refused/ http://@R@
     UpstreamConnectTimeout 300ms
 </Location>
 UpstreamPass /down/ http://down
+UpstreamPass /nowhere/ http://nowhere.invalid
+<Location /tries/>
+    UpstreamPass http://ab
+    UpstreamNextUpstreamTries 1
+</Location>
 <Location /slow/>
     UpstreamPass http://@L@
     UpstreamSocketSndbuf 16k
@@ -122,6 +127,8 @@ my @FAILURES = (
         $A, 'the streamed body is gone \(UpstreamRequestBuffering on\)'],
     [GET => '/time/', 'late-close', error => 'prematurely closed', $READING,
         $A, 'UpstreamNextUpstreamTimeout is over'],
+    [GET => '/tries/', 'close', error => 'prematurely closed', $READING, $A,
+        'UpstreamNextUpstreamTries allows no other try'],
     [PUT => '/slow/', 'no-read', error =>
         'upstream timed out \(UpstreamSendTimeout\)',
         'while sending request to upstream', $slow, 'no other server'],
@@ -151,9 +158,15 @@ subtest 'no live upstreams' => sub {
     is scalar @$lines, 1, 'one line';
     like $lines->[0], qr{:error\].*UP0427: no live upstreams while choosing },
         'what';
-    like $lines->[0], qr{"http://down/down/x", group down, }, 'where';
+    like $lines->[0], qr{"http://down/down/x", group down, try 1, after },
+        'where, and no connection';
     like $lines->[0], qr{: all are down, full or resting \(max_conns, },
         'and why';
+    ($res, $lines) = lines(GET => '/nowhere/x');
+    is scalar @$lines, 1, 'one line of a group that no name leads to';
+    like $lines->[0], qr{UP0427:\ no\ live\ upstreams\ while\ .*,\ group
+        \ nowhere\.invalid,\ try\ 1,\ after\ \S+\ s:\ no\ server\ of\ the
+        \ group\ has\ an\ address,\ see\ UP0105}x, 'says so';
 };
 
 subtest 'a server is taken out' => sub {
@@ -191,7 +204,9 @@ subtest 'a response is cut' => sub {
     my $addr = $A->addr;
     like $lines->[0], qr{:error\].*UP0426:\ upstream\ prematurely\ closed
         \ connection\ while\ reading\ upstream,\ upstream:\ "http://\Q$addr\E
-        /a/x",\ 1000\ body\ bytes}x, 'all of it';
+        /a/x",\ 1000\ body\ bytes\ received,\ group\ \Q$addr\E,\ try\ 1,
+        \ \w+\ connection,\ after\ \d+\.\d{3}\ s:\ the\ client\ got\ a
+        \ truncated\ response}x, 'all of it';
 };
 
 subtest 'nothing is said of what went well' => sub {

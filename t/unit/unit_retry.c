@@ -227,6 +227,8 @@ START_TEST(tells_the_obstacle)
     up_retry_facts_t facts = { .fail = UP_FAIL_NOLIVE, .enabled = DEFAULT };
 
     ck_assert_ptr_nonnull(strstr(up_retry_obstacle(&facts), "max_conns"));
+    facts.addressless = 1;
+    ck_assert_ptr_nonnull(strstr(up_retry_obstacle(&facts), "UP0105"));
     facts.fail = UP_FAIL_INVALID_HEADER;
     ck_assert_ptr_nonnull(strstr(up_retry_obstacle(&facts), "does not name"));
     facts.fail = UP_FAIL_ERROR;
@@ -238,8 +240,14 @@ START_TEST(tells_the_obstacle)
     facts.idempotent = 1;
     ck_assert_ptr_nonnull(strstr(up_retry_obstacle(&facts), "no other"));
     facts.out_of_time = 1;
+    ck_assert_ptr_nonnull(strstr(up_retry_obstacle(&facts), "no other"));
+    facts.tries = 1;
     ck_assert_ptr_nonnull(strstr(up_retry_obstacle(&facts),
                                  "UpstreamNextUpstreamTimeout"));
+    facts.tries = 0;
+    facts.limited = 1;
+    ck_assert_ptr_nonnull(strstr(up_retry_obstacle(&facts),
+                                 "UpstreamNextUpstreamTries"));
 }
 END_TEST
 
