@@ -170,6 +170,7 @@ static int prepare(up_request_t *ur)
             return HTTP_INTERNAL_SERVER_ERROR;
         }
         ur->key.bind = *bind ? bind : NULL;
+        ur->key.transparent = ur->settings->bind_transparent;
     }
     if (ur->pass->group->keepalive_local) {
         ur->key.location = ur->pass;

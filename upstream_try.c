@@ -144,7 +144,7 @@ up_verdict_e up_step_connect(up_request_t *ur)
     }
     dial.addr = ur->peer->addr;
     dial.bind = ur->key.bind;
-    dial.bind_transparent = settings->bind_transparent;
+    dial.bind_transparent = ur->key.transparent;
     dial.keepalive = settings->socket_keepalive;
     dial.rcvbuf = (apr_size_t)settings->socket_rcvbuf;
     dial.sndbuf = (apr_size_t)settings->socket_sndbuf;

@@ -24,7 +24,8 @@
  * connections with different keys never stand in for each other.
  */
 typedef struct up_poolkey_t {
-    const char *bind;     /* evaluated UpstreamBind, NULL: none */
+    const char *bind;     /* evaluated UpstreamBind, NULL or "": none */
+    int transparent;      /* ... transparent; without `bind` no matter */
     const void *location; /* set where `UpstreamKeepalive N local` */
 } up_poolkey_t;
 

@@ -168,44 +168,48 @@ static apr_status_t make_shelf(up_pool_t *pool, up_shelf_t **pshelf)
     return APR_SUCCESS;
 }
 
-static int same_key(const up_shelf_t *shelf, const char *bind,
-                    const void *location)
+static int same_key(const up_poolkey_t *one, const up_poolkey_t *other)
 {
-    if (shelf->location != location || !shelf->bind != !bind) {
+    if (one->location != other->location || !one->bind != !other->bind
+        || one->transparent != other->transparent) {
         return 0;
     }
-    return !bind || strcmp(shelf->bind, bind) == 0;
+    return !one->bind || strcmp(one->bind, other->bind) == 0;
 }
 
-static unsigned int hash_of(const char *bind, const void *location)
+static unsigned int hash_of(const up_poolkey_t *key)
 {
     apr_ssize_t len = APR_HASH_KEY_STRING;
-    unsigned int hash = (unsigned int)((apr_uintptr_t)location >> 4);
+    unsigned int hash = (unsigned int)((apr_uintptr_t)key->location >> 4);
 
-    if (bind) {
-        hash += apr_hashfunc_default(bind, &len);
+    if (key->bind) {
+        hash += apr_hashfunc_default(key->bind, &len);
     }
     return hash % UP_SHELF_BUCKETS;
 }
 
 up_shelf_t *up_shelf_find(up_pool_t *pool, const up_poolkey_t *key)
 {
-    const char *bind = key->bind && *key->bind ? key->bind : NULL;
+    up_poolkey_t wanted = *key;
     up_shelf_t **bucket;
     up_shelf_t *shelf;
 
-    if (!bind && !key->location) {
+    if (!wanted.bind || !*wanted.bind) {
+        wanted.bind = NULL;
+        wanted.transparent = 0;
+    }
+    if (!wanted.bind && !wanted.location) {
         return pool->plain;
     }
-    bucket = &pool->keyed[hash_of(bind, key->location)];
+    bucket = &pool->keyed[hash_of(&wanted)];
     apr_thread_mutex_lock(pool->lock);
     shelf = *bucket;
-    while (shelf && !same_key(shelf, bind, key->location)) {
+    while (shelf && !same_key(&shelf->key, &wanted)) {
         shelf = shelf->next;
     }
     if (!shelf && make_shelf(pool, &shelf) == APR_SUCCESS) {
-        shelf->bind = bind ? apr_pstrdup(shelf->pool, bind) : NULL;
-        shelf->location = key->location;
+        shelf->key = wanted;
+        shelf->key.bind = apr_pstrdup(shelf->pool, wanted.bind);
         shelf->next = *bucket;
         *bucket = shelf;
     }

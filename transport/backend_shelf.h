@@ -51,8 +51,7 @@ struct up_shelf_t {
     apr_pool_t *pool;
     up_pool_t *home;
     apr_reslist_t *list;
-    const char *bind; /* the key; both NULL: the plain shelf */
-    const void *location;
+    up_poolkey_t key; /* all zero: the plain shelf */
     up_shelf_t *next; /* in the bucket of the hash */
     int users;        /* takers; home's lock; not counted when plain */
     int idle;         /* room's lock */

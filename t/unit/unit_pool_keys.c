@@ -72,6 +72,25 @@ START_TEST(apart)
 }
 END_TEST
 
+START_TEST(transparent_is_apart)
+{
+    up_poolkey_t bound = { .bind = "127.0.0.2" };
+    up_poolkey_t transparent = { .bind = "127.0.0.2", .transparent = 1 };
+    up_poolkey_t none = { .bind = "", .transparent = 1 };
+    int fds[3];
+
+    prepare(10);
+    keep(&bound, &fds[0]);
+    keep(&transparent, &fds[1]);
+    keep(&none, &fds[2]);
+    ck_assert_int_eq(take(&transparent)->fd, fds[1]);
+    ck_assert_int_eq(take(&transparent)->reused, 0);
+    ck_assert_int_eq(take(&bound)->fd, fds[0]);
+    none.transparent = 0; /* no address, no difference */
+    ck_assert_int_eq(take(&none)->fd, fds[2]);
+}
+END_TEST
+
 static int count_shelves(void)
 {
     up_pool_t *pool = peer()->pool;
@@ -131,6 +150,7 @@ Suite *unit_pool_keys(void)
     TCase *tc = unit_case(suite, "keys");
 
     tcase_add_test(tc, apart);
+    tcase_add_test(tc, transparent_is_apart);
     tcase_add_test(tc, do_not_pile_up);
     return suite;
 }
