@@ -81,7 +81,8 @@ void up_parser_space(up_parser_t *parser, char **pbuf, apr_size_t *plen)
     *plen = parser->size - parser->len;
 }
 
-/* Writes up to 24 bytes of hostile text into to[100], printable. */
+/* Writes up to 24 bytes of hostile text into to[100], printable: escaped as
+ * in a URL, for httpd's log would escape a backslash again. */
 static const char *quoted(char *to, const char *from, apr_size_t len)
 {
     static const char hex[] = "0123456789ABCDEF";
@@ -91,12 +92,11 @@ static const char *quoted(char *to, const char *from, apr_size_t len)
     for (i = 0; i < len && i < 24; ++i) {
         unsigned char c = from[i];
 
-        if (c >= ' ' && c < 0x7f && c != '"' && c != '\\') {
+        if (c >= ' ' && c < 0x7f && !strchr("\"\\%", c)) {
             *t++ = c;
         }
         else {
-            *t++ = '\\';
-            *t++ = 'x';
+            *t++ = '%';
             *t++ = hex[c >> 4];
             *t++ = hex[c & 15];
         }
@@ -144,13 +144,24 @@ static apr_size_t name_length(const char *s, const char *end)
     return s - start;
 }
 
+/* An alert or a handshake (RFC 8446 5.1): what a server that expects TLS
+ * says to a request in the clear. */
+static int is_tls(const char *s, const char *end)
+{
+    return s < end && (s[0] == 0x15 || s[0] == 0x16)
+           && (end - s == 1 || s[1] == 3);
+}
+
 static apr_status_t no_status_line(up_parser_t *parser, const char *end)
 {
     char text[100];
 
     apr_snprintf(parser->error, sizeof(parser->error),
-                 "no valid status line: \"%s\"",
-                 quoted(text, parser->buf, end - parser->buf));
+                 "no valid status line: \"%s\"%s",
+                 quoted(text, parser->buf, end - parser->buf),
+                 is_tls(parser->buf, end)
+                     ? " (it speaks TLS, which is not built in yet: give it "
+                       "a port for plain HTTP)" : "");
     return APR_EINVAL;
 }
 

@@ -60,6 +60,8 @@ my @BAD = (
     ["HTTP/1.1 200 O\0K", 'NUL'],
     ["HTTP/1.1 200 O\x1b[1mK", 'ESC'],
     ["HTTP/1.1 200 O\x7fK", 'DEL'],
+    ["\x15\x03\x01\0\2\2F", 'a TLS alert',
+        qr/sent no valid status line: "%15%03%01%00%02%02F" \(it speaks TLS/],
     ['HTTP/1.1 200 ' . $LONG x 4, 'more than UpstreamMaxHeaderSize',
         qr/sent too big header/],
 );

@@ -96,7 +96,9 @@ static const row_t status_lines[] = {
     BAD("HTTP/1.1 200 O\x1b[31mK\r\n", NO_STATUS),
     BAD("HTTP/1.1 200 O\x7fK\r\n", NO_STATUS),
     BAD("HTTP/1.1 403.\x01 x\r\n", NO_STATUS),
-    BAD("\x15\x03\x01", NO_STATUS ": \"\\x15"),
+    BAD("\x15\x03\x01", NO_STATUS ": \"%15"),
+    BAD("\x16\x03\x01", "(it speaks TLS"),
+    BAD("HTTP/1.1 2%\\\r\n", NO_STATUS ": \"HTTP/1.1 2%25%5C\""),
 
     MORE("H"),
     MORE("HTTP/"),
