@@ -49,14 +49,20 @@ def stat_fields(pid):
         return None
 
 
-def pss_of(pid):
-    """KiB, its share of what it shares with others."""
-    try:
-        with open(f'/proc/{pid}/smaps_rollup', encoding='ascii') as file:
-            found = re.search(r'^Pss:\s+(\d+)', file.read(), re.M)
-            return int(found.group(1)) if found else 0
-    except OSError:
-        return 0
+def memory_of(pids):
+    """KiB of processes: (their share of what they share with others, all
+    that is in memory)."""
+    sums = {'Pss': 0, 'Rss': 0}
+    for pid in pids:
+        try:
+            with open(f'/proc/{pid}/smaps_rollup', encoding='ascii') as file:
+                for line in file:
+                    key, _, rest = line.partition(':')
+                    if key in sums:
+                        sums[key] += int(rest.split()[0])
+        except OSError:
+            pass
+    return sums['Pss'], sums['Rss']
 
 
 class Process:
@@ -86,36 +92,36 @@ class Process:
                 total += sum(int(n) for n in fields[11:15])
         return total / TICKS
 
-    def pss(self):
-        """KiB of memory."""
-        return sum(pss_of(pid) for pid in self.members())
+    def memory(self):
+        """KiB, as of memory_of."""
+        return memory_of(self.members())
 
     def alive(self):
         return self.popen.poll() is None
 
-    def said(self):
+    def said(self, most=2000):
         """The end of its output, for messages."""
         try:
             with open(self.log, encoding='utf-8', errors='replace') as file:
-                return file.read()[-2000:].strip()
+                return file.read()[-(most or 0):].strip()
         except OSError:
             return ''
 
 
-class PssWatch:
-    """Samples the memory of a process while it is entered."""
+class Watch:
+    """Calls `look` again and again while it is entered."""
 
-    INTERVAL = 0.03
-
-    def __init__(self, process):
-        self.pids = process.members()
-        self.peak = 0
+    def __init__(self, interval):
+        self.interval = interval
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
+    def look(self):
+        raise NotImplementedError
+
     def _run(self):
-        while not self._ended.wait(self.INTERVAL):
-            self.peak = max(self.peak, sum(pss_of(pid) for pid in self.pids))
+        while not self._ended.wait(self.interval):
+            self.look()
 
     def __enter__(self):
         self._thread.start()
@@ -124,6 +130,21 @@ class PssWatch:
     def __exit__(self, *unused):
         self._ended.set()
         self._thread.join()
+
+
+class MemoryWatch(Watch):
+    """By how much a process has grown at most, KiB."""
+
+    def __init__(self, process, interval=0.03):
+        super().__init__(interval)
+        self.pids = process.members()
+        self.before = memory_of(self.pids)
+        self.pss = self.rss = 0
+
+    def look(self):
+        pss, rss = memory_of(self.pids)
+        self.pss = max(self.pss, pss - self.before[0])
+        self.rss = max(self.rss, rss - self.before[1])
 
 
 class Lab:
@@ -275,6 +296,20 @@ def get(port, path, timeout=120):
                      'Connection: close\r\n\r\n'.encode())
         status, length, rest = read_head(sock)
         return status, drain(sock, length, len(rest))
+
+
+def read(port, path, timeout):
+    """The body of a GET."""
+    with socket.create_connection(('127.0.0.1', port), timeout) as sock:
+        sock.sendall(f'GET {path} HTTP/1.1\r\nHost: bench\r\n'
+                     'Connection: close\r\n\r\n'.encode())
+        _, length, body = read_head(sock)
+        while length is None or len(body) < length:
+            more = sock.recv(65536)
+            if not more:
+                break
+            body += more
+        return body
 
 
 def put(port, path, filename, timeout=120):

@@ -1,11 +1,13 @@
 # Licensed under the Apache License, Version 2.0; see LICENSE.
 
-"""wrk, and what it says."""
+"""The clients, and what they say."""
 
+import itertools
+import json
 import re
 import subprocess
 
-from lab import LabError, find_program
+from lab import LabError, Watch, find_program, get, read
 
 UNITS = {'us': 1e-3, 'ms': 1.0, 's': 1e3, 'm': 60e3, 'h': 3600e3}
 
@@ -32,3 +34,67 @@ def wrk(port, path, connections, seconds):
     return {'requests': int(total.group(1)),
             'seconds': milliseconds(total.group(2)) / 1000,
             'p99': milliseconds(p99.group(1))}
+
+
+class Clients:
+    """clients.c at work on a server; its options are described there."""
+
+    NUMBER = itertools.count(1)
+
+    def __init__(self, server, **options):
+        lab = server.backend.lab
+        self.cut = options.get('cut', 60000) / 1000
+        self._lab = lab
+        self._process = lab.start(
+            f'clients-{next(self.NUMBER)}',
+            [server.backend.clients, str(server.port),
+             *(f'{name}={value}' for name, value in options.items())],
+            lab.load_core)
+
+    def result(self):
+        """Waits for the end. Returns what it says, and `failed`: all that
+        was not answered, but for what was not over at the end (`late`)."""
+        try:
+            self._process.popen.wait(self.cut + 10)
+        except subprocess.TimeoutExpired:
+            pass
+        self._lab.stop(self._process)
+        said = self._process.said(None)
+        try:
+            found = json.loads(said)
+        except ValueError:
+            raise LabError(f'clients: {said or "no result"}') from None
+        found['failed'] = sum(found[kind] for kind in FAILURES)
+        return found
+
+
+FAILURES = ('refused', 'reset', 'dropped', 'cut', 'status', 'wrong')
+
+
+class BusyWatch(Watch):
+    """Asks httpd how many of its threads are busy; where it does not say in
+    time, all of them are."""
+
+    def __init__(self, server, shape):
+        super().__init__(0.25)
+        self.port = server.port
+        self.all = shape.threads
+        self.says = server.peer.has_status
+        self.samples = []
+
+    def look(self):
+        if not self.says:
+            return
+        busy = self.all
+        try:
+            text = read(self.port, '/server-status?auto', timeout=0.5)
+            found = re.search(rb'^BusyWorkers: (\d+)', text, re.M)
+            # One of them answers.
+            busy = int(found.group(1)) - 1 if found else busy
+        except OSError:
+            pass
+        self.samples.append(busy)
+
+    def mean(self):
+        return (sum(self.samples) / len(self.samples) if self.samples
+                else None)

@@ -3,13 +3,15 @@
 """The servers that are compared, and the backends behind them.
 
 All proxies keep 64 idle connections to the backend and log errors only.
-httpd has one child with 64 threads, nginx one worker, haproxy one thread.
-What is not said here is each program's default.
+httpd has one child, nginx one worker, haproxy one thread; how large they are
+is a Shape. What is not said here is each program's default.
 """
 
+import dataclasses
 import grp
 import os
 import pwd
+import signal
 import subprocess
 import sys
 
@@ -26,6 +28,15 @@ BASE = 'mod_proxy_http'  # what ratios are ratios to
 DRIVERS = {'loop': '', 'sync': 'UpstreamAsync off'}
 
 
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """How large servers are for a scenario."""
+    threads: int = 64        # of httpd's child
+    slots: int = 1           # for its child, and for old ones that must end
+    connections: int = 4096  # of nginx (both sides) and of haproxy (clients)
+    status: bool = False     # httpd tells how many threads are busy
+
+
 def first_line(program, option, stream):
     done = subprocess.run([program, option], check=True, text=True,
                           capture_output=True)
@@ -40,10 +51,24 @@ def unprivileged():
     return 'nobody', grp.getgrgid(nobody.pw_gid).gr_name
 
 
+def compiled(lab, name, *parts):
+    """A program of this directory."""
+    program = lab.path(name)
+    done = subprocess.run(
+        [find_program('cc', 'gcc'), '-std=gnu11', '-O2', '-o', program,
+         *(os.path.join(HERE, f'{part}.c') for part in (name, *parts))],
+        text=True, capture_output=True, check=False)
+    if done.returncode:
+        raise LabError(f'{name}.c: {done.stderr}')
+    return program
+
+
 class Backend:
-    """nginx with files, and a sink for uploads; addresses as HOST:PORT."""
+    """nginx with files, a sink for uploads, and an application (app.c) that
+    lets its clients wait; addresses as HOST:PORT."""
 
     PROBE = '/probe'
+    APP_SLOTS = 8
 
     def __init__(self, lab):
         os.makedirs(lab.path('www'))
@@ -51,6 +76,10 @@ class Backend:
         self.lab = lab
         self.files = self._serve('backend', self._nginx)
         self.sink = self._serve('sink', self._sink)
+        self.clients = compiled(lab, 'clients', 'answer', 'kit')
+        app = compiled(lab, 'app', 'kit')
+        self.app = self._serve('app', lambda port: [app, str(port),
+                                                    str(self.APP_SLOTS)])
 
     def _serve(self, name, configure):
         _, port = self.lab.serve(name, configure, self.lab.load_core,
@@ -92,6 +121,9 @@ def apxs(name):
 class Httpd:
     """httpd with one way of proxying."""
 
+    graceful = signal.SIGUSR1
+    has_status = True
+
     def __init__(self, name, modules, configure):
         self.name = name
         self.modules = modules      # files, relative to httpd's own
@@ -111,14 +143,16 @@ class Httpd:
         line = first_line(self.program, '-v', 'stdout')
         return line.replace('Server version: ', '')
 
-    def _loads(self, lab):
-        for file in ['mod_mpm_event.so', 'mod_authz_core.so', *self.modules]:
+    def _loads(self, lab, shape):
+        for file in ['mod_mpm_event.so', 'mod_authz_core.so',
+                     *(['mod_status.so'] if shape.status else []),
+                     *self.modules]:
             name = os.path.basename(file)[len('mod_'):-len('.so')]
             path = (lab.copy(file) if file == MODULE
                     else os.path.join(self.directory, file))
             yield f'LoadModule {name}_module "{path}"'
 
-    def command(self, lab, port, backend):
+    def command(self, lab, port, backend, shape):
         tag = lab.path(self.name.replace('/', '-'))
         user = unprivileged()
         path = lab.write(f'{tag}.conf', '\n'.join([
@@ -129,21 +163,33 @@ class Httpd:
             'LogLevel error',
             'ServerName localhost',
             f'Listen 127.0.0.1:{port}',
+            'ListenBacklog 4096',
             f'DocumentRoot "{lab.path("www")}"',
             'User {}\nGroup {}'.format(*user) if user else '',
-            *self._loads(lab),
+            *self._loads(lab, shape),
             'StartServers 1',
-            'ServerLimit 1',
-            'ThreadLimit 64',
-            'ThreadsPerChild 64',
-            'MaxRequestWorkers 64',
-            'MaxSpareThreads 64',
-            'AsyncRequestWorkerFactor 100',
+            f'ServerLimit {shape.slots}',
+            f'ThreadLimit {shape.threads}',
+            f'ThreadsPerChild {shape.threads}',
+            f'MaxRequestWorkers {shape.threads}',
+            'MinSpareThreads 1',
+            f'MaxSpareThreads {shape.threads}',
+            'AsyncRequestWorkerFactor 1000',
             'MaxKeepAliveRequests 0',
             'KeepAliveTimeout 60',
             'LimitRequestBody 0',
-            self.configure(lab, backend), '']))
+            self.configure(lab, backend),
+            STATUS if shape.status else '', '']))
         return [self.program, '-f', path, '-DFOREGROUND']
+
+
+# For all ways of proxying.
+STATUS = '''
+ExtendedStatus Off
+<Location /server-status>
+    SetHandler server-status
+</Location>
+'''
 
 
 def module(name, extra, driver):
@@ -165,6 +211,17 @@ def module(name, extra, driver):
 <Location /up/>
     UpstreamPass http://{backend.sink}/
 </Location>
+<Upstream app>
+    UpstreamServer {backend.app}
+    UpstreamKeepalive 64
+    UpstreamKeepaliveRequests 1000000000
+</Upstream>
+<Location /app/>
+    UpstreamPass http://app/
+</Location>
+<Location /server-status>
+    UpstreamPass off
+</Location>
 '''
     return Httpd(name if len(DRIVERS) == 1 else f'{name}/{driver}',
                  [MODULE], configure)
@@ -173,7 +230,9 @@ def module(name, extra, driver):
 def mod_proxy_http():
     def configure(_, backend):
         return f'''
+ProxyPass /server-status !
 ProxyPass /up/ http://{backend.sink}/
+ProxyPass /app/ http://{backend.app}/
 ProxyPass / http://{backend.files}/
 '''
     return Httpd(BASE, ['mod_proxy.so', 'mod_proxy_http.so'], configure)
@@ -182,7 +241,7 @@ ProxyPass / http://{backend.files}/
 # --- nginx -----------------------------------------------------------------
 
 
-def nginx_command(lab, tag, http):
+def nginx_command(lab, tag, http, shape=Shape()):
     temp = lab.directory(f'{tag}-temp')
     kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     paths = '\n'.join(f'{kind}_temp_path {temp}/{kind};' for kind in kinds)
@@ -193,7 +252,7 @@ daemon off;
 worker_processes 1;
 pid {lab.path(tag)}.pid;
 error_log {lab.path(tag)}.log error;
-events {{ worker_connections 4096; }}
+events {{ worker_connections {shape.connections}; }}
 http {{
 access_log off;
 keepalive_requests 1000000000;
@@ -209,6 +268,9 @@ client_max_body_size 0;
 class Nginx:
     """nginx as a proxy: `extra` stands in its server."""
 
+    graceful = signal.SIGHUP
+    has_status = False
+
     def __init__(self, name, extra):
         self.name = name
         self.extra = extra
@@ -220,22 +282,28 @@ class Nginx:
         line = first_line(self.program, '-v', 'stderr')
         return line.replace('nginx version: ', '')
 
-    def command(self, lab, port, backend):
+    def command(self, lab, port, backend, shape):
         return nginx_command(lab, self.name, f'''
 upstream files {{
     server {backend.files};
     keepalive 64;
     keepalive_requests 1000000000;
 }}
+upstream app {{
+    server {backend.app};
+    keepalive 64;
+    keepalive_requests 1000000000;
+}}
 server {{
-    listen 127.0.0.1:{port} backlog=1024;
+    listen 127.0.0.1:{port} backlog=4096;
     proxy_http_version 1.1;
     proxy_set_header Connection "";
     {self.extra}
     location / {{ proxy_pass http://files; }}
     location /up/ {{ proxy_pass http://{backend.sink}/; }}
+    location /app/ {{ proxy_pass http://app/; }}
 }}
-''')
+''', shape)
 
 
 # --- haproxy ---------------------------------------------------------------
@@ -245,6 +313,8 @@ class Haproxy:
     """haproxy, which has no buffering to turn off."""
 
     name = 'haproxy'
+    graceful = signal.SIGUSR2  # to the master, as -W makes it
+    has_status = False
 
     def check(self):
         self.program = find_program('haproxy', 'haproxy')
@@ -252,10 +322,10 @@ class Haproxy:
     def version(self):
         return ' '.join(first_line(self.program, '-v', 'stdout').split()[:3])
 
-    def command(self, lab, port, backend):
+    def command(self, lab, port, backend, shape):
         path = lab.write('haproxy.conf', f'''
 global
-    maxconn 4000
+    maxconn {shape.connections}
     nbthread 1
 defaults
     mode http
@@ -264,15 +334,19 @@ defaults
     timeout server 60s
     http-reuse always
 frontend front
-    bind 127.0.0.1:{port}
+    bind 127.0.0.1:{port} backlog 4096
+    use_backend app if {{ path_beg /app/ }}
     use_backend sink if {{ path_beg /up/ }}
     default_backend files
 backend files
     server one {backend.files}
 backend sink
     server one {backend.sink}
+backend app
+    http-request replace-path /app(/.*) \\1
+    server one {backend.app}
 ''')
-        return [self.program, '-db', '-f', path]
+        return [self.program, '-W', '-db', '-f', path]
 
 
 def all_peers():

@@ -6,7 +6,7 @@ the body or keeps it in a temporary file."""
 import os
 import time
 
-from lab import LabError, PssWatch, get, put
+from lab import LabError, MemoryWatch, get, put
 
 from . import Metric, Scenario, Target
 
@@ -29,17 +29,16 @@ def prepare(backend):
 
 def transfer(server, move):
     """Moves a body, which `move` does and counts."""
-    before = server.process.pss()
     cpu = server.process.cpu_seconds()
     began = time.monotonic()
-    with PssWatch(server.process) as watch:
+    with MemoryWatch(server.process) as watch:
         status, moved = move()
     took = time.monotonic() - began
     if status != 200 or moved != SIZE:
         raise LabError(f'status {status} after {moved} of {SIZE} bytes')
     return {'rate': SIZE / (1 << 20) / took,
             'cpu': (server.process.cpu_seconds() - cpu) * 1000,
-            'growth': max(0, watch.peak - before)}
+            'growth': watch.pss}
 
 
 def download(server, _):
