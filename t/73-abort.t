@@ -14,18 +14,19 @@ use Time::HiRes qw(time sleep);
 use Up::Backend ();
 use Up::Crowd;
 use Up::Server ();
-use Up::TLS;
+use Up::TLS ();
+use Up::TLSClient ();
 
 only_loop;
 
 my $N = 20;
 my $b = Up::Crowd->start;
 my $stuck = Up::Backend->stuck;
-my $tls = Up::TLS->available;
-my $tls_port = Up::Server::free_port();
+my $tls = Up::TLSClient->usable;
+my ($tls_port, $tls_host) = $tls ? Up::TLS::host() : (0, '');
 
 my $s = Up::Server->start(driver => 'loop', A => $b->addr,
-    S => $stuck->addr, conf => <<'END' . ($tls ? $tls->vhost($tls_port) : ''));
+    S => $stuck->addr, conf => <<'END' . $tls_host);
 UpstreamPass /p/ http://@A@
 <Location /streamed/>
     UpstreamPass http://@A@
@@ -48,7 +49,7 @@ END
 sub clients {
     my ($secure, $later) = @_;
     return map {
-        my $k = $secure ? $tls->client($tls_port) : $s->client;
+        my $k = $secure ? Up::TLSClient->new(port => $tls_port) : $s->client;
         if ($later) {
             $k->get('/p/quick')->body eq 'quick' or die 'no first answer';
         }

@@ -219,6 +219,22 @@ up_ahead_t *up_ahead_make(conn_rec *c)
     return ahead;
 }
 
+/* mod_ssl's bytes lie in a buffer that it uses again for the next read. */
+static apr_status_t set_aside(up_ahead_t *ahead)
+{
+    apr_bucket *e;
+
+    for (e = APR_BRIGADE_FIRST(ahead->fresh);
+         e != APR_BRIGADE_SENTINEL(ahead->fresh); e = APR_BUCKET_NEXT(e)) {
+        apr_status_t rv = apr_bucket_setaside(e, ahead->c->pool);
+
+        if (rv != APR_SUCCESS && rv != APR_ENOTIMPL) {
+            return rv;
+        }
+    }
+    return APR_SUCCESS;
+}
+
 /* One read. The core says an end of stream only when it is asked again after
  * an empty brigade. */
 static apr_status_t read_more(up_ahead_t *ahead)
@@ -232,8 +248,10 @@ static apr_status_t read_more(up_ahead_t *ahead)
                             AP_MODE_READBYTES, APR_NONBLOCK_READ, READ_BYTES);
         drop_empty(ahead->fresh);
     }
-    return rv == APR_SUCCESS && APR_BRIGADE_EMPTY(ahead->fresh) ? APR_EAGAIN
-                                                                : rv;
+    if (rv == APR_SUCCESS) {
+        rv = APR_BRIGADE_EMPTY(ahead->fresh) ? APR_EAGAIN : set_aside(ahead);
+    }
+    return rv;
 }
 
 apr_status_t up_ahead_read(up_ahead_t *ahead)
