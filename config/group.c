@@ -416,23 +416,68 @@ static const char *parse_name(cmd_parms *cmd, const char *args,
     return NULL;
 }
 
+/* What nginx has in the place, under the name that it would have here. */
+static int is_not_built(const char *directive)
+{
+    static const char *const names[] = {
+        "UpstreamLeastConn", "UpstreamLeastTime", "UpstreamIPHash",
+        "UpstreamHash", "UpstreamRandom", "UpstreamSticky", "UpstreamZone",
+        "UpstreamState", "UpstreamQueue", "UpstreamResolver",
+        "UpstreamResolverTimeout", "UpstreamNTLM", NULL
+    };
+    int i;
+
+    for (i = 0; names[i] != NULL; i++) {
+        if (strcasecmp(directive, names[i]) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Names of what may stand inside a section. */
+static const char *all_names(apr_pool_t *p)
+{
+    const command_rec *row = up_group_commands + 1;
+    const char *all = row->name;
+
+    for (row++; row->name != NULL; row++) {
+        all = apr_pstrcat(p, all, " ", row->name, NULL);
+    }
+    return all;
+}
+
+static const char *does_not_belong(cmd_parms *cmd, const char *directive)
+{
+    module *modules = ap_top_module;
+
+    if (is_not_built(directive)) {
+        return apr_psprintf(cmd->pool, "%s is not built yet: there is only "
+                            "weighted round robin, counted in each child "
+                            "process by itself, so leave it out", directive);
+    }
+    if (ap_find_command_in_modules(directive, &modules) == NULL) {
+        return apr_psprintf(cmd->pool, "%s is unknown: inside <Upstream> may "
+                            "stand %s", directive, all_names(cmd->pool));
+    }
+    return apr_psprintf(cmd->pool, "%s does not belong inside <Upstream>: "
+                        "write it outside", directive);
+}
+
 /* Other directives would silently be taken as the main server's. */
 static const char *check_content(cmd_parms *cmd)
 {
     const ap_directive_t *at;
-    const command_rec *row;
 
     for (at = cmd->directive->first_child; at != NULL; at = at->next) {
-        for (row = up_group_commands + 1; row->name != NULL; row++) {
-            if (strcasecmp(at->directive, row->name) == 0) {
-                break;
-            }
+        const command_rec *row = up_group_commands + 1;
+
+        while (row->name != NULL && strcasecmp(at->directive, row->name)) {
+            row++;
         }
         if (row->name == NULL) {
             cmd->err_directive = at;
-            return apr_psprintf(cmd->pool, "%s does not belong inside "
-                                "<Upstream>: write it outside",
-                                at->directive);
+            return does_not_belong(cmd, at->directive);
         }
     }
     return NULL;
@@ -542,6 +587,24 @@ static apr_status_t resolve(apr_pool_t *p, up_server_t *server)
     return rv;
 }
 
+/* A name in a URL that is no group's may be a mistyped one. */
+static const char *unresolved(apr_pool_t *p, const up_group_t *group,
+                              const up_server_t *server)
+{
+    if (!group->implicit) {
+        return apr_psprintf(p, "group \"%s\" (%s): the name of server %s "
+                            "cannot be resolved", group->name, group->where,
+                            server->text);
+    }
+    if (group->implicit_port != UP_ADDRESS_PORT) {
+        return apr_psprintf(p, "UpstreamPass at %s: the host name %s cannot "
+                            "be resolved", group->where, server->host);
+    }
+    return apr_psprintf(p, "UpstreamPass at %s: there is no <Upstream %s>, so "
+                        "%s is taken for a host name, which cannot be "
+                        "resolved", group->where, server->host, server->host);
+}
+
 int up_group_post_config(apr_pool_t *pconf, server_rec *s)
 {
     int i, j;
@@ -561,11 +624,10 @@ int up_group_post_config(apr_pool_t *pconf, server_rec *s)
 
             if (rv != APR_SUCCESS) {
                 ap_log_error(APLOG_MARK, APLOG_WARNING, rv, s,
-                             UPLOGNO(0105) "group \"%s\" (%s): the name of "
-                             "server %s cannot be resolved; requests to it "
-                             "are answered with 502 until the server is "
-                             "reloaded with a name that can", group->name,
-                             group->where, server->text);
+                             UPLOGNO(0105) "%s; requests to it are answered "
+                             "with 502 until the server is reloaded with a "
+                             "name that can", unresolved(pconf, group,
+                                                         server));
             }
         }
     }

@@ -137,6 +137,15 @@ row @$_ for (
         . 'outside'],
     ['another directive in a group', group('!! KeepAlive Off'),
         'KeepAlive does not belong inside <Upstream>: write it outside'],
+    ['a mistyped directive in a group', group('!! UpstreamServr 127.0.0.1'),
+        'UpstreamServr is unknown: inside <Upstream> may stand UpstreamServer '
+        . 'UpstreamKeepalive UpstreamKeepaliveRequests UpstreamKeepaliveTime '
+        . 'UpstreamKeepaliveTimeout'],
+    (map { ["$_ in a group", group("!! $_"), (split)[0] . ' is not built yet: '
+        . 'there is only weighted round robin, counted in each child process '
+        . 'by itself, so leave it out'] } 'UpstreamLeastConn',
+        'UpstreamIpHash', 'UpstreamHash %{REQUEST_URI}', 'UpstreamRandom two',
+        'UpstreamZone z 64k', 'UpstreamSticky cookie id'),
     ['UpstreamServer outside', 'UpstreamServer 127.0.0.1',
         'UpstreamServer belongs inside <Upstream name> ... </Upstream>'],
     ['UpstreamServer in a location', location('!! UpstreamServer 127.0.0.1'),

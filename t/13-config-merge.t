@@ -44,6 +44,11 @@ UpstreamPass /text http://@A@/text
 UpstreamPass /own/ off
 UpstreamPass /own/not/ http://@A@
 UpstreamPass /lost/ http://no-such-host.invalid/
+UpstreamPass /lost/port/ http://no-port.invalid:81
+<Upstream half>
+    UpstreamServer half.invalid
+    UpstreamServer @A@
+</Upstream>
 UpstreamPass /query/ http://@A@?k=1&path=
 
 <Location /sec/>
@@ -174,9 +179,19 @@ is $s->get('/pair/none/x/500')->status, 500, 'off rules the other words';
 # --- names that lead nowhere ------------------------------------------------
 
 is $s->get('/lost/x')->status, 502, 'a name that does not resolve';
-my @warned = map { /UP0105: group "no-such-host\.invalid" .*502/ ? $_ : () }
+my @warned = grep { /UP0105: .*502 until the server is reloaded/ }
     map { split /\n/, $s->_slurp($_) } qw(error_log output);
-is @warned, 1, '... was warned about once';
+my $file = $s->root . '/conf/httpd.conf';
+for my $what (
+    qr{UpstreamPass\ at\ \Q$file\E:\d+:\ there\ is\ no
+        \ <Upstream\ no-such-host\.invalid>,\ so\ no-such-host\.invalid\ is
+        \ taken\ for\ a\ host\ name,\ which\ cannot\ be\ resolved;}x,
+    qr{UpstreamPass at \S+: the host name no-port\.invalid cannot be resolved;},
+    qr{group "half" \(\S+:\d+\): the name of server half\.invalid cannot be},
+) {
+    is scalar(grep { /UP0105: $what/ } @warned), 1, '... is warned about once';
+}
+is @warned, 3, 'each of them';
 
 # --- .htaccess --------------------------------------------------------------
 
