@@ -271,28 +271,6 @@ static void add_eos(up_pipe_t *pipe)
     pipe->ended_out = 1;
 }
 
-/* The client must see that a response was cut: an error bucket keeps the
- * last chunk back, and the connection ends (RFC 9112 8). The head goes out
- * first, or the bucket would turn into an error page. */
-static apr_status_t pass_cut(up_pipe_t *pipe)
-{
-    apr_status_t rv;
-
-    pipe->r->connection->keepalive = AP_CONN_CLOSE;
-    pipe->r->no_cache = 1;
-    add_flush(pipe);
-    rv = pass(pipe);
-    if (rv == APR_SUCCESS) {
-        APR_BRIGADE_INSERT_TAIL(
-            pipe->out,
-            ap_bucket_error_create(HTTP_BAD_GATEWAY, NULL, pipe->r->pool,
-                                   pipe->out->bucket_alloc));
-        add_eos(pipe);
-        rv = pass(pipe);
-    }
-    return rv;
-}
-
 static int drained(const up_pipe_t *pipe)
 {
     return !pipe->queued && in_file(pipe) == 0;
@@ -540,9 +518,11 @@ static apr_status_t hand_over_tail(up_pipe_t *pipe)
 static apr_status_t finish(up_pipe_t *pipe)
 {
     if (pipe->end == UP_PIPE_CUT) {
-        apr_status_t rv = pass_cut(pipe);
+        apr_status_t rv = up_client_cut(pipe->client, pipe->out);
 
-        return rv != APR_SUCCESS ? rv : pipe->rv ? pipe->rv : APR_INCOMPLETE;
+        pipe->ended_out = 1;
+        return rv != APR_SUCCESS ? client_failed(pipe, rv)
+               : pipe->rv ? pipe->rv : APR_INCOMPLETE;
     }
     add_eos(pipe);
     return pass(pipe);

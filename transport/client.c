@@ -297,6 +297,25 @@ apr_status_t up_client_pass(up_client_t *client, apr_bucket_brigade *bb)
     return rv;
 }
 
+apr_status_t up_client_cut(up_client_t *client, apr_bucket_brigade *bb)
+{
+    apr_bucket_alloc_t *alloc = bb->bucket_alloc;
+    apr_status_t rv;
+
+    client->r->connection->keepalive = AP_CONN_CLOSE;
+    client->r->no_cache = 1;
+    APR_BRIGADE_INSERT_TAIL(bb, apr_bucket_flush_create(alloc));
+    rv = up_client_pass(client, bb);
+    if (rv != APR_SUCCESS) {
+        return rv;
+    }
+    APR_BRIGADE_INSERT_TAIL(
+        bb, ap_bucket_error_create(HTTP_BAD_GATEWAY, NULL, client->r->pool,
+                                   alloc));
+    APR_BRIGADE_INSERT_TAIL(bb, apr_bucket_eos_create(alloc));
+    return up_client_pass(client, bb);
+}
+
 apr_status_t up_client_write(up_client_t *client)
 {
     if (client->r->connection->aborted) {

@@ -78,6 +78,15 @@ void up_client_close(up_client_t *client);
 apr_status_t up_client_pass(up_client_t *client, apr_bucket_brigade *bb);
 
 /**
+ * Ends a response that was cut short, so that the client can see it: no last
+ * chunk, and the connection ends (RFC 9112 8); nothing may cache it. The head
+ * goes out first if it has not, or httpd would send an error page instead.
+ * @param bb an empty brigade to use
+ * @return as up_client_pass
+ */
+apr_status_t up_client_cut(up_client_t *client, apr_bucket_brigade *bb);
+
+/**
  * Writes what is kept, as far as the socket takes it.
  * @return APR_SUCCESS nothing is kept any more; APR_EAGAIN wait for
  *         APR_POLLOUT; else the client is gone
