@@ -105,7 +105,7 @@ class Exchange:
                           + self.chunks(self.body[:300]), 1, 0)
 
     async def do_drip(self):
-        size = len(self.body) // self.rng.randint(1, 9) + 1
+        size = len(self.body) // self.rng.randint(1, 9) + 20
         await self.pieces(self.head(self.length()) + self.body, size,
                           self.rng.random() / 30)
 

@@ -6,12 +6,13 @@ import asyncio
 import collections
 import random
 import socket
+import ssl
 
 from common import (CLEAN, HOSTILE, fields_of, pattern, read_chunk,
                     read_head, reset)
 
 LOCATIONS = ('buf', 'buf', 'unbuf', 'small', 'stream', 'notemp', 'sync',
-             'deflate')
+             'deflate', 'refused')
 SIZES = (0, 1, 100, 100, 1000, 1000, 5000, 20000, 70000, 300000)
 PATIENCE = 60
 
@@ -57,6 +58,8 @@ class Request:
 
     def head(self):
         lines = [f'{self.method} {self.target()} HTTP/1.1', 'Host: x']
+        if self.upload and self.rng.random() < 0.2:
+            lines.append('Expect: 100-continue') # and does not wait
         if self.upload and self.chunked:
             lines.append('Transfer-Encoding: chunked')
         elif self.method == 'POST':
@@ -77,11 +80,17 @@ class Request:
         return bytes(out + b'0\r\n\r\n')
 
 
+TRUSTING = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+TRUSTING.check_hostname = False
+TRUSTING.verify_mode = ssl.CERT_NONE
+
+
 class Connection:
     """A connection to httpd."""
 
-    def __init__(self, port, rng):
-        self.port = port
+    def __init__(self, ports, rng):
+        self.tls = rng.random() < 0.2
+        self.port = ports[self.tls]
         self.rng = rng
         self.slow = 0
         self.served = 0
@@ -95,7 +104,9 @@ class Connection:
         loop = asyncio.get_running_loop()
         await loop.sock_connect(sock, ('127.0.0.1', self.port))
         self.reader, self.writer = await asyncio.open_connection(
-            sock=sock, limit=4096 if rcvbuf else 65536)
+            sock=sock, limit=4096 if rcvbuf else 65536,
+            ssl=TRUSTING if self.tls else None,
+            server_hostname='localhost' if self.tls else None)
         return self
 
     async def send(self, data, size=0, pause=0):
@@ -190,8 +201,9 @@ def check(request, answer):
 class Crowd:
     """Clients until a moment, and what became of them."""
 
-    def __init__(self, port, seed, strict):
-        self.port = port
+    def __init__(self, ports, seed, strict):
+        self.ports = ports # plain, TLS
+        self.slowest = 0
         self.rng = random.Random(seed)
         self.strict = strict # nothing may be closed early: no restarts
         self.count = collections.Counter()
@@ -200,27 +212,40 @@ class Crowd:
     async def run(self, clients, seconds):
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
-        await asyncio.gather(*(self.client(end) for _ in range(clients)))
+        await asyncio.gather(self.probe(end), *(self.client(end)
+                                                for _ in range(clients)))
+
+    async def probe(self, end):
+        """How long does somebody wait who asks for little?"""
+        loop = asyncio.get_running_loop()
+        while loop.time() < end:
+            began = loop.time()
+            await self.one(little)
+            self.slowest = max(self.slowest, loop.time() - began)
+            await asyncio.sleep(0.05)
 
     async def client(self, end):
         loop = asyncio.get_running_loop()
         while loop.time() < end and len(self.wrong) < 20:
-            rng = random.Random(self.rng.random())
-            kind = rng.choice(KINDS)
-            connection = Connection(self.port, rng)
-            try:
-                await asyncio.wait_for(kind(self, connection, rng), PATIENCE)
-                self.count[kind.__name__] += 1
-            except asyncio.TimeoutError:
-                self.wrong.append(f'{kind.__name__}: hangs, '
-                                  f'{getattr(connection, "what", "")}')
-            except Wrong as e:
-                self.wrong.append(f'{kind.__name__}: {e}')
-            except (OSError, asyncio.IncompleteReadError):
-                self.count['broken'] += 1
-            finally:
-                if hasattr(connection, 'writer'):
-                    connection.close(rng.random() < 0.3)
+            await self.one(self.rng.choice(KINDS))
+
+    async def one(self, kind):
+        rng = random.Random(self.rng.random())
+        connection = Connection(self.ports, rng)
+        told = f'{kind.__name__}{", TLS" if connection.tls else ""}'
+        try:
+            await asyncio.wait_for(kind(self, connection, rng), PATIENCE)
+            self.count[kind.__name__] += 1
+        except asyncio.TimeoutError:
+            self.wrong.append(f'{told}: hangs, '
+                              f'{getattr(connection, "what", "")}')
+        except Wrong as e:
+            self.wrong.append(f'{told}: {e}')
+        except (OSError, asyncio.IncompleteReadError):
+            self.count['broken'] += 1
+        finally:
+            if hasattr(connection, 'writer'):
+                connection.close(rng.random() < 0.3)
 
     async def exchange(self, connection, request, size=0, pause=0):
         """@return 1: the connection can be used for another one"""
@@ -247,6 +272,15 @@ class Crowd:
         self.count['requests'] += 1
         connection.served += 1
         return answer[3] and answer[1].get('connection') != 'close'
+
+
+async def little(crowd, connection, rng):
+    await connection.open()
+    for _ in range(2):
+        request = Request(rng, 'buf', 'len', False)
+        request.size = 100
+        if not await crowd.exchange(connection, request):
+            return
 
 
 async def keep_alive(crowd, connection, rng):
@@ -313,7 +347,7 @@ async def leaver(crowd, connection, rng):
         await connection.send(data[:rng.randint(0, len(data))])
     else:
         await connection.send(data)
-        if rng.random() < 0.3:
+        if rng.random() < 0.3 and connection.writer.can_write_eof():
             connection.writer.write_eof()
         try:
             await asyncio.wait_for(
@@ -384,8 +418,9 @@ async def withholder(crowd, connection, rng):
     """Announces a body that is refused, and does not send it."""
     await connection.open()
     await crowd.exchange(connection, Request(rng, 'buf', 'late', False))
-    await connection.send(b'POST /denied/ HTTP/1.1\r\nHost: x\r\n'
-                          b'Content-Length: 100\r\n\r\n')
+    await connection.send(b'POST /denied%d/ HTTP/1.1\r\nHost: x\r\n'
+                          b'Content-Length: 100\r\n\r\n'
+                          % rng.randrange(10000))
     await asyncio.sleep(rng.random() * 2)
 
 

@@ -13,7 +13,7 @@ import time
 from common import pattern
 
 MODULES = ('mpm_event', 'authz_core', 'log_config', 'headers', 'deflate',
-           'filter', 'mime', 'status', 'env', 'reqtimeout', 'unixd')
+           'filter', 'mime', 'status', 'env', 'reqtimeout', 'unixd', 'ssl')
 
 CRASHED = re.compile(r'exit signal|AH0005[012]|[Aa]ssertion|AH0004[67]|'
                      r'Sanitizer|runtime error:|smashing|free\(\):|corrupt')
@@ -27,6 +27,7 @@ LogLevel {loglevel}
 {load}
 ServerName localhost
 Listen 127.0.0.1:{port}
+Listen 127.0.0.1:{tls}
 DocumentRoot "{root}/htdocs"
 TypesConfig /dev/null
 {user}
@@ -51,9 +52,15 @@ ErrorDocument 404 /none.txt
 <Directory />
     Require all granted
 </Directory>
-<Location /denied/>
+<LocationMatch ^/denied>
     Require all denied
-</Location>
+</LocationMatch>
+
+<VirtualHost 127.0.0.1:{tls}>
+    SSLEngine on
+    SSLCertificateFile {root}/cert.pem
+    SSLCertificateKeyFile {root}/key.pem
+</VirtualHost>
 
 UpstreamLoops 2
 UpstreamTempPath "{root}/tmp"
@@ -70,6 +77,11 @@ UpstreamNextUpstreamTries 3
 </Upstream>
 <Upstream one>
     UpstreamServer 127.0.0.1:{a} max_fails=0 max_conns=1
+    UpstreamKeepaliveTimeout 1s
+</Upstream>
+<Upstream refused>
+    UpstreamServer 127.0.0.1:{refused} max_fails=0
+    UpstreamServer 127.0.0.1:{a} max_fails=0
     UpstreamKeepaliveTimeout 1s
 </Upstream>
 <Upstream wild>
@@ -110,6 +122,9 @@ UpstreamNextUpstreamTries 3
     UpstreamPass http://m
     SetOutputFilter DEFLATE
 </Location>
+<Location /refused/>
+    UpstreamPass http://refused
+</Location>
 <Location /one/>
     UpstreamPass http://one
 </Location>
@@ -137,6 +152,7 @@ class Server:
         self.root = root
         self.module = module
         self.port = free_port()
+        self.tls = free_port()
         self.conf = conf
         for name in ('tmp', 'htdocs', 'report'):
             os.makedirs(f'{root}/{name}')
@@ -145,7 +161,15 @@ class Server:
         for name, size in (('file', 300000), ('none', 1000)):
             with open(f'{root}/htdocs/{name}.txt', 'wb') as f:
                 f.write(pattern(name, size))
+        self.make_certificate()
         self.write_conf()
+
+    def make_certificate(self):
+        subprocess.run(
+            ['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes',
+             '-keyout', f'{self.root}/key.pem', '-out',
+             f'{self.root}/cert.pem', '-subj', '/CN=localhost'], check=True,
+            stderr=subprocess.DEVNULL)
 
     def write_conf(self):
         modules = ask_apxs('LIBEXECDIR')
@@ -156,6 +180,7 @@ class Server:
         user = 'User nobody\nGroup nogroup' if os.geteuid() == 0 else ''
         with open(f'{self.root}/httpd.conf', 'w', encoding='ascii') as f:
             f.write(CONF.format(root=self.root, port=self.port, user=user,
+                                tls=self.tls, refused=free_port(),
                                 load='\n'.join(load), **self.conf))
 
     def start(self, preload, suppressions):
