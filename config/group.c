@@ -1,8 +1,7 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE. */
 
 /*
- * Owns <Upstream> sections, the list of all groups, and the look-up of their
- * servers' names.
+ * Owns <Upstream> sections and the list of all groups.
  */
 
 #include "config/group.h"
@@ -416,19 +415,18 @@ static const char *parse_name(cmd_parms *cmd, const char *args,
     return NULL;
 }
 
-/* What nginx has in the place, under the name that it would have here. */
+/* What nginx has in the place, as it would be called behind "Upstream". */
 static int is_not_built(const char *directive)
 {
     static const char *const names[] = {
-        "UpstreamLeastConn", "UpstreamLeastTime", "UpstreamIPHash",
-        "UpstreamHash", "UpstreamRandom", "UpstreamSticky", "UpstreamZone",
-        "UpstreamState", "UpstreamQueue", "UpstreamResolver",
-        "UpstreamResolverTimeout", "UpstreamNTLM", NULL
+        "LeastConn", "LeastTime", "IPHash", "Hash", "Random", "Sticky", "Zone",
+        "State", "Queue", "Resolver", "ResolverTimeout", "NTLM", NULL
     };
     int i;
 
     for (i = 0; names[i] != NULL; i++) {
-        if (strcasecmp(directive, names[i]) == 0) {
+        if (strncasecmp(directive, "Upstream", 8) == 0
+            && strcasecmp(directive + 8, names[i]) == 0) {
             return 1;
         }
     }
@@ -547,89 +545,3 @@ const command_rec up_group_commands[] = {
                   SPAN_OF(keepalive_timeout), WHERE, "a time such as 60s"),
     {.name = NULL}
 };
-
-/* --- names --------------------------------------------------------------- */
-
-/* /etc/hosts may name one address twice; that is one peer. */
-static void drop_repeated(apr_sockaddr_t *first)
-{
-    apr_sockaddr_t *one, **link;
-
-    for (one = first; one != NULL; one = one->next) {
-        link = &one->next;
-        while (*link != NULL) {
-            if (apr_sockaddr_equal(one, *link)) {
-                *link = (*link)->next;
-            }
-            else {
-                link = &(*link)->next;
-            }
-        }
-    }
-}
-
-static apr_status_t resolve(apr_pool_t *p, up_server_t *server)
-{
-    apr_status_t rv;
-
-    if (server->unix_path != NULL) {
-        return apr_sockaddr_info_get(&server->addrs, server->unix_path,
-                                     APR_UNIX, 0, 0, p);
-    }
-    rv = apr_sockaddr_info_get(&server->addrs, server->host, APR_UNSPEC,
-                               server->port, 0, p);
-    if (rv == APR_SUCCESS) {
-        drop_repeated(server->addrs);
-    }
-    else {
-        server->addrs = NULL;
-    }
-    return rv;
-}
-
-/* A name in a URL that is no group's may be a mistyped one. */
-static const char *unresolved(apr_pool_t *p, const up_group_t *group,
-                              const up_server_t *server)
-{
-    if (!group->implicit) {
-        return apr_psprintf(p, "group \"%s\" (%s): the name of server %s "
-                            "cannot be resolved", group->name, group->where,
-                            server->text);
-    }
-    if (group->implicit_port != UP_ADDRESS_PORT) {
-        return apr_psprintf(p, "UpstreamPass at %s: the host name %s cannot "
-                            "be resolved", group->where, server->host);
-    }
-    return apr_psprintf(p, "UpstreamPass at %s: there is no <Upstream %s>, so "
-                        "%s is taken for a host name, which cannot be "
-                        "resolved", group->where, server->host, server->host);
-}
-
-int up_group_post_config(apr_pool_t *pconf, server_rec *s)
-{
-    int i, j;
-
-    /* At start the configuration is read twice; what is looked up in the
-     * first reading is thrown away. */
-    if (ap_state_query(AP_SQ_MAIN_STATE) == AP_SQ_MS_CREATE_PRE_CONFIG) {
-        return OK;
-    }
-    for (i = 0; groups != NULL && i < groups->nelts; i++) {
-        up_group_t *group = APR_ARRAY_IDX(groups, i, up_group_t *);
-
-        for (j = 0; j < group->servers->nelts; j++) {
-            up_server_t *server = &APR_ARRAY_IDX(group->servers, j,
-                                                 up_server_t);
-            apr_status_t rv = resolve(pconf, server);
-
-            if (rv != APR_SUCCESS) {
-                ap_log_error(APLOG_MARK, APLOG_WARNING, rv, s,
-                             UPLOGNO(0105) "%s; requests to it are answered "
-                             "with 502 until the server is reloaded with a "
-                             "name that can", unresolved(pconf, group,
-                                                         server));
-            }
-        }
-    }
-    return OK;
-}

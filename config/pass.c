@@ -12,6 +12,7 @@
 #include "apr_strings.h"
 #include "config/address.h"
 #include "config/complaint.h"
+#include "config/dollar.h"
 #include "config/group.h"
 #include "config/log.h"
 #include "config/section.h"
@@ -132,6 +133,20 @@ static void set_values(cmd_parms *cmd, up_pass_t *pass, int v6)
     }
 }
 
+/* In the URI part a dollar sign may well be meant. */
+static int has_variable(cmd_parms *cmd, const char *url)
+{
+    const char *authority = strstr(url, "://");
+    const char *dollar = strchr(url, '$');
+
+    if (dollar == NULL || strncasecmp(url, "http://unix:", 12) == 0) {
+        return 0;
+    }
+    authority = authority != NULL ? authority + 3 : url;
+    return dollar < authority + strcspn(authority, "/?")
+           || up_dollar_hint(cmd->temp_pool, url) != NULL;
+}
+
 static const char *parse_url(cmd_parms *cmd, up_pass_t *pass, const char *url)
 {
     const char *rest = NULL, *uri, *error;
@@ -141,6 +156,12 @@ static const char *parse_url(cmd_parms *cmd, up_pass_t *pass, const char *url)
     if (strstr(url, "%{") != NULL) {
         return up_complaint_word(cmd, "cannot have expressions in its URL "
                                  "yet: write a fixed http:// URL", url);
+    }
+    if (has_variable(cmd, url)) {
+        return up_complaint_word(cmd, "has a variable of nginx in its "
+                                 "URL, where neither those nor expressions "
+                                 "can stand yet: write a fixed http:// URL",
+                                 url);
     }
     error = parse_scheme(cmd, url, &rest);
     if (error != NULL) {

@@ -11,6 +11,7 @@
 #include "config/address.h"
 #include "config/complaint.h"
 #include "config/derived.h"
+#include "config/dollar.h"
 #include "config/log.h"
 #include "config/section.h"
 #include "config/units.h"
@@ -149,6 +150,28 @@ static const char *usage(const cmd_parms *cmd)
                         row_of(cmd)->name, cmd->cmd->errmsg);
 }
 
+/* Startup reads the configuration twice; one warning is enough. */
+static int is_second_reading(void)
+{
+    return ap_state_query(AP_SQ_MAIN_STATE) != AP_SQ_MS_CREATE_PRE_CONFIG
+           || ap_state_query(AP_SQ_RUN_MODE) == AP_SQ_RM_CONFIG_TEST;
+}
+
+/* A text of ours, and a warning when it looks like one of nginx's. */
+static const char *parse_text(cmd_parms *cmd, const char *word,
+                              const up_text_t **ptext)
+{
+    const char *hint = up_dollar_hint(cmd->temp_pool, word);
+
+    if (hint != NULL && is_second_reading()) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, cmd->server,
+                     UPLOGNO(0106) "%s at %s: \"%s\" is sent as it stands, "
+                     "but %s", row_of(cmd)->name, up_section_where(cmd), word,
+                     hint);
+    }
+    return up_text_parse(cmd, word, ptext);
+}
+
 static const char *set_text(cmd_parms *cmd, up_settings_t *settings,
                             const char *word)
 {
@@ -158,7 +181,7 @@ static const char *set_text(cmd_parms *cmd, up_settings_t *settings,
         return error;
     }
     mark(cmd, settings);
-    return up_text_parse(cmd, word, field_of(row_of(cmd), settings));
+    return parse_text(cmd, word, field_of(row_of(cmd), settings));
 }
 
 const char *up_setters_text(cmd_parms *cmd, void *dconf, const char *args)
@@ -229,7 +252,7 @@ const char *up_setters_header(cmd_parms *cmd, void *dconf, const char *args)
                                   "sent", value);
     }
     if (error == NULL) {
-        error = up_text_parse(cmd, value, &header.value);
+        error = parse_text(cmd, value, &header.value);
     }
     if (error == NULL) {
         header.name = name;
@@ -279,13 +302,6 @@ static const char *all_words(apr_pool_t *p, const up_word_t *words)
         all = apr_pstrcat(p, all, " ", words->word, NULL);
     }
     return all;
-}
-
-/* Startup reads the configuration twice; one warning is enough. */
-static int is_second_reading(void)
-{
-    return ap_state_query(AP_SQ_MAIN_STATE) != AP_SQ_MS_CREATE_PRE_CONFIG
-           || ap_state_query(AP_SQ_RUN_MODE) == AP_SQ_RM_CONFIG_TEST;
 }
 
 const char *up_setters_failures(cmd_parms *cmd, void *dconf, const char *word)
@@ -348,6 +364,7 @@ const char *up_setters_bind(cmd_parms *cmd, void *dconf, const char *address,
 {
     up_settings_t *settings = dconf;
     const char *error = begin(cmd, settings);
+    const char *hint;
     up_local_t unused;
 
     if (error != NULL) {
@@ -364,6 +381,11 @@ const char *up_setters_bind(cmd_parms *cmd, void *dconf, const char *address,
         return how == NULL ? NULL
                            : up_complaint_word(cmd, "wants nothing after off",
                                                how);
+    }
+    hint = up_dollar_hint(cmd->temp_pool, address);
+    if (hint != NULL) {
+        return apr_psprintf(cmd->pool, "%s wants an address; %s",
+                            row_of(cmd)->name, hint);
     }
     if (strstr(address, "%{") == NULL && address[0] != '\0'
         && !up_address_local(address, &unused)) {

@@ -221,6 +221,40 @@ logged('a repeated word is warned about',
     'UpstreamNextUpstream error timeout ERROR', 1,
     qr/UP0102: UpstreamNextUpstream at \S+:8: "ERROR" stands there twice/);
 
+# --- what nginx would take for its variables --------------------------------
+
+for my $case (
+    ['UpstreamSetHeader Host $host' => '$host', '%{HTTP_HOST}'],
+    ['UpstreamSetHeader X-Real-IP "a ${remote_addr}"' => '$remote_addr',
+        '%{REMOTE_ADDR}'],
+    ['UpstreamSetHeader A $http_x_my_field' => '$http_x_my_field',
+        '%{HTTP:x-my-field}'],
+    ['UpstreamSetHeader A $upstream_http_x_a' => '$upstream_http_x_a',
+        '%{upstream_http:x-a}'],
+    ['UpstreamSetHeader A $upstream_addr' => '$upstream_addr',
+        '%{UPSTREAM_ADDR}'],
+    ['UpstreamSetHeader A $x$scheme' => '$scheme', '%{REQUEST_SCHEME}'],
+    ['UpstreamSetBody "u=$request_uri"' => '$request_uri',
+        '%{REQUEST_URI}?%{QUERY_STRING}'],
+    ['UpstreamMethod $request_method' => '$request_method',
+        '%{REQUEST_METHOD}'],
+) {
+    my ($conf, $name, $instead) = @$case;
+    my ($directive) = split / /, $conf;
+    logged("warns of $name", $conf, 1, qr/UP0106:\ $directive\ at\ \S+:8:
+        \ ".*"\ is\ sent\ as\ it\ stands,\ but\ \Q$name\E\ is\ nginx's:
+        \ write\ \Q$instead\E$/mx);
+}
+logged("warns of $_", "UpstreamSetHeader A $_", 1,
+    qr/but \Q$_\E is nginx's, and no expression alone stands for it: see docs/)
+    for qw($cookie_sid $arg_x $request_body);
+logged("says nothing of $_", "UpstreamSetHeader A '$_'", 1,
+    qr/\ASyntax OK\n\z/)
+    for '$', '5$', '$1', '$5.00', '$mine', 'a$', '${', '$http_', 'host$';
+row('a variable of nginx in UpstreamBind', 'UpstreamBind $remote_addr',
+    q{UpstreamBind wants an address; $remote_addr is nginx's: write }
+    . '%{REMOTE_ADDR}');
+
 # --- sizes that do not fit together -----------------------------------------
 
 row @$_ for (

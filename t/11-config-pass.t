@@ -29,11 +29,13 @@ for my $url (qw(http://127.0.0.1 http://127.0.0.1:8080 HTTP://127.0.0.1/
     http://127.0.0.1/base http://127.0.0.1:8080/a/b?c=d http://127.0.0.1?k=1
     http://[::1]:8080/x http://[::1] http://unix:/tmp/a.sock
     http://unix:/tmp/a.sock:/uri http://unix:/tmp/a.sock: http://group_1
-    http://127.0.0.1/a%20b off OFF !)) {
+    http://127.0.0.1/a%20b http://127.0.0.1/$x off OFF !)) {
     row("UpstreamPass $url", location("UpstreamPass $url"));
 }
 
 my $deep = '/tmp/' . 'a' x 120;
+my $dollar = 'has a variable of nginx in its URL, where neither those nor '
+    . 'expressions can stand yet: write a fixed http:// URL';
 my @urls = (
     'https://127.0.0.1/' => 'cannot speak TLS to a backend yet (it is not '
         . 'built in): write an http:// URL',
@@ -63,6 +65,9 @@ my @urls = (
         . 'allows (107 bytes): use a shorter one',
     'http://%{HTTP_HOST}/' => 'cannot have expressions in its URL yet: write '
         . 'a fixed http:// URL',
+    'http://$backend/' => $dollar,
+    'http://app$request_uri' => $dollar,
+    'http://127.0.0.1:80/x?${args}' => $dollar,
 );
 while (my ($url, $why) = splice @urls, 0, 2) {
     row("UpstreamPass $url", location("!! UpstreamPass $url"),
