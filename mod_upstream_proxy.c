@@ -11,6 +11,7 @@
 #include "config/pass.h"
 #include "config/process.h"
 #include "config/settings.h"
+#include "config/temp_path.h"
 #include "drivers/drive_loop.h"
 #include "drivers/drive_sync.h"
 #include "exchange/note.h"
@@ -216,8 +217,12 @@ static int on_check_config(apr_pool_t *pconf, apr_pool_t *plog,
 static int on_post_config(apr_pool_t *pconf, apr_pool_t *plog,
                           apr_pool_t *ptemp, server_rec *s)
 {
+    const up_settings_t *settings =
+        ap_get_module_config(s->lookup_defaults, &upstream_proxy_module);
+
     (void)plog;
     (void)ptemp;
+    up_temppath_post_config(s, up_pass_any() ? settings->temp_path : NULL);
     return up_group_post_config(pconf, s);
 }
 

@@ -14,6 +14,7 @@
 #include "config/dollar.h"
 #include "config/log.h"
 #include "config/section.h"
+#include "config/temp_path.h"
 #include "config/units.h"
 #include "exchange/fields.h"
 #include "http_core.h"
@@ -448,5 +449,6 @@ const char *up_setters_path(cmd_parms *cmd, void *dconf, int argc,
                                  "the server's User may write to", argv[0]);
     }
     mark(cmd, settings);
+    up_temppath_note(cmd->pool, settings->temp_path);
     return parse_levels(cmd, settings, argc - 1, argv + 1);
 }
