@@ -61,19 +61,6 @@ sub fresh {
     return;
 }
 
-# What was logged for a target; that may be after the response was read.
-sub logged {
-    my ($target) = @_;
-    my $until = time + 3;
-    while (time < $until) {
-        my ($line) = grep { $_->{request} =~ m{^\S+ \Q$target\E } }
-            $s->access_log;
-        return $line if $line;
-        sleep 0.02;
-    }
-    return { status => 'nothing', UPSTREAM_ADDR => '-' };
-}
-
 my $serial = 0;
 
 # What a backend that was not to get a whole request has got. A body that was
@@ -85,7 +72,7 @@ sub not_whole {
         is scalar(my @c = $b->connections), 0, "$what: no connection at all";
         return;
     }
-    my $asked = $line->{UPSTREAM_ADDR} eq '-' ? 0 : 1;
+    my $asked = ($line->{UPSTREAM_ADDR} // '-') eq '-' ? 0 : 1;
     my $until = time + 2;
     sleep 0.02 while ended() < $asked && time < $until;
     is ended(), $asked, "$what: the backend sees the end";
@@ -113,7 +100,7 @@ for my $where (qw(on off)) {
                 my $k = post($target, $body);
                 sleep 0.15;
                 $k->$how;
-                my $line = logged($target);
+                my $line = $s->logged($target);
                 like $line->{status}, qr/^(?:400|499)\z/,
                     "$what, $how: logged as it is";
                 not_whole($where, "$what, $how", $line);
@@ -138,7 +125,7 @@ for my $where (qw(on off)) {
                 my $status = $bad =~ /^f/ ? 413 : 400;
                 is $res->status, $status, "$status for chunk \"$what\"";
                 ok defined $k->wait_close(2), 'and the connection ends';
-                my $line = logged($target);
+                my $line = $s->logged($target);
                 is $line->{status}, $status, 'as logged';
                 not_whole($where, $what, $line);
             }
@@ -163,7 +150,7 @@ for my $where (qw(on off)) {
         sleep 0.1;
         $k->send("1\r\nx\r\n0\r\n\r\n");
         is $k->response->status, 413, '413 for one byte too many';
-        not_whole($where, 'too large', logged("/limit/$where/much"));
+        not_whole($where, 'too large', $s->logged("/limit/$where/much"));
         fresh();
         $k = post("/limit/$where/x", "${CHUNKED}3e8\r\n" . 'x' x 1000
             . "\r\n0\r\n\r\n");
@@ -189,7 +176,7 @@ for my $where (qw(on off)) {
             'slow is not silent, however long it takes';
         my @whole = $b->requests;
         is scalar @whole, 1, 'one request was whole';
-        logged("/$where/slow");
+        $s->logged("/$where/slow");
         my @times = map { $_->{us} / 1e6 } grep { $_->{status} == 408 }
             $s->access_log;
         is scalar(grep { $_ > 1.8 && $_ < 3.2 } @times), 2,

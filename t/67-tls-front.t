@@ -12,11 +12,10 @@ use Up::Answers;
 use Up::Backend ();
 use Up::Bulk;
 use Up::Server ();
+use Up::TLS ();
 
 plan skip_all => 'needs mod_ssl, openssl and IO::Socket::SSL'
-    if !-e "$ENV{UP_LIBEXECDIR}/mod_ssl.so"
-    || !grep({ -x "$_/openssl" } split /:/, $ENV{PATH})
-    || !eval { require IO::Socket::SSL };
+    if !Up::TLS::usable();
 
 my $MB = 1024 * 1024;
 my $H = "HTTP/1.1 200 OK\r\n";
@@ -49,25 +48,19 @@ my $b = Up::Answers->start({
     },
 });
 
-my $cert = "$ENV{UP_RUN}/tls-$$";
-mkdir $cert;
-system("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 "
-    . "-nodes -days 2 -subj /CN=localhost -keyout '$cert/key' "
-    . "-out '$cert/cert' >'$cert/log' 2>&1") == 0
-    or die "openssl: see $cert/log\n";
-
-my $port = Up::Server::free_port();
-my $s = Up::Server->start(A => $b->addr, TLS => $port, CERT => $cert,
-    conf => <<'END');
-LoadModule ssl_module "@MODULES@/mod_ssl.so"
+my ($port, $host) = Up::TLS::host();
+my $s = Up::Server->start(A => $b->addr, conf => $host . <<'END');
+<Upstream fresh>
+    UpstreamServer @A@
+    UpstreamKeepalive 0
+</Upstream>
 UpstreamTempPath @TMP@
 SendBufferSize 65536
-Listen 127.0.0.1:@TLS@
-<VirtualHost 127.0.0.1:@TLS@>
-    SSLEngine on
-    SSLCertificateFile "@CERT@/cert"
-    SSLCertificateKeyFile "@CERT@/key"
-</VirtualHost>
+<Location /slow/>
+    UpstreamPass http://fresh
+    UpstreamBuffering off
+    UpstreamSocketRcvbuf 65536
+</Location>
 <Location /on/>
     UpstreamPass http://@A@
     UpstreamSetHeader X-Scheme %{REQUEST_SCHEME}
@@ -148,7 +141,7 @@ subtest 'a slow client' => sub {
     ok $k->idle, 'the connection is kept';
     $b->clear;
     $k = client(rcvbuf => 65_536);
-    $k->request(GET => '/off/big');
+    $k->request(GET => '/slow/big');
     sleep 0.8;
     ok !$b->events('all'), 'unbuffered, the backend waits';
     read_head($k);

@@ -2,91 +2,51 @@
 
 package Up::TLS;
 
-# TLS in front of the server: a certificate made now, a virtual host, and
-# clients.
-#
-#   my $tls = Up::TLS->available or plan skip_all => 'no TLS';
-#   Up::Server->start(conf => $tls->vhost($port), ...);
-#   my $k = $tls->client($port);        # an Up::Client over TLS
-#
-# A client is an Up::Client whose bytes go through `openssl s_client`: what
-# is sent with one ->send is one record, if it is not too big. Its closing is
-# that of the program, so that there is no notice before the end of the
-# stream.
+# What tests with TLS need: a certificate of our own, and the means.
 
 use strict;
 use warnings;
 
-use File::Temp ();
-use IO::Handle ();
-use POSIX ();
-use Socket qw(AF_UNIX SOCK_STREAM PF_UNSPEC);
+use Carp qw(croak);
 
-use Up::Client ();
+use Up::Server ();
 
-our @ISA = qw(Up::Client);
+my $made;
 
-sub available {
-    my ($class) = @_;
-    return if !-e "$ENV{UP_LIBEXECDIR}/mod_ssl.so";
-    my $dir = File::Temp->newdir('tls-XXXXXX', DIR => $ENV{UP_RUN});
-    system("openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost "
-        . "-keyout $dir/key -out $dir/cert >/dev/null 2>&1") == 0 or return;
-    return bless { dir => $dir }, $class;
+# Can an httpd with TLS be run and spoken to?
+sub usable {
+    return -e "$ENV{UP_LIBEXECDIR}/mod_ssl.so"
+        && grep({ -x "$_/openssl" } split /:/, $ENV{PATH})
+        && eval { require IO::Socket::SSL };
 }
 
-sub vhost {
-    my ($self, $port, $more) = @_;
-    $more //= '';
-    return <<"END";
-LoadModule socache_shmcb_module "\@MODULES\@/mod_socache_shmcb.so"
+# A directory with `key` and `cert`, for localhost, signed by itself.
+sub certificate {
+    return $made if $made;
+    my $dir = "$ENV{UP_RUN}/tls-$$";
+    mkdir $dir or croak "$dir: $!";
+    system("openssl req -x509 -newkey ec "
+        . "-pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
+        . "-subj /CN=localhost -keyout '$dir/key' -out '$dir/cert' "
+        . ">'$dir/log' 2>&1") == 0 or croak "openssl: see $dir/log";
+    return $made = $dir;
+}
+
+# Configuration of a virtual host with TLS, and the port it is on.
+sub host {
+    my ($more) = @_;
+    my $port = Up::Server::free_port();
+    my $dir = certificate();
+    return ($port, <<"END");
 LoadModule ssl_module "\@MODULES\@/mod_ssl.so"
 Listen 127.0.0.1:$port
 <VirtualHost 127.0.0.1:$port>
     SSLEngine on
-    SSLCertificateFile $self->{dir}/cert
-    SSLCertificateKeyFile $self->{dir}/key
-$more
+    SSLCertificateFile "$dir/cert"
+    SSLCertificateKeyFile "$dir/key"
+    @{[ $more // '' ]}
 </VirtualHost>
 END
-}
-
-# Both directions of the program are one socket, so that it can be polled.
-sub client {
-    my ($class, $port, %opt) = @_;
-    socketpair my $mine, my $theirs, AF_UNIX, SOCK_STREAM, PF_UNSPEC
-        or die "socketpair: $!";
-    my $pid = fork // die "fork: $!";
-    if (!$pid) {
-        close $mine;
-        open STDIN, '<&', $theirs;
-        open STDOUT, '>&', $theirs;
-        open STDERR, '>', '/dev/null';
-        exec { 'openssl' } 'openssl', 's_client', '-quiet', '-nocommands',
-            '-connect', "127.0.0.1:$port", @{ $opt{options} || [] }
-            or POSIX::_exit(127);
-    }
-    close $theirs;
-    $mine->blocking(0);
-    binmode $mine;
-    return bless { timeout => $opt{timeout} // 10, strict => 1,
-        block => 65536, host => '127.0.0.1', buf => '', sock => $mine,
-        name => 'localhost', pid => $pid }, 'Up::TLS';
-}
-
-sub close {
-    my ($self) = @_;
-    my $pid = delete $self->{pid} or return;
-    local $?;
-    kill KILL => $pid;
-    waitpid $pid, 0;
-    return CORE::close $self->{sock};
-}
-
-sub DESTROY {
-    my ($self) = @_;
-    $self->close if $self->{pid};
-    return;
 }
 
 1;
