@@ -85,11 +85,25 @@ static const char *left_with(const up_request_t *ur, up_pipe_end_e end)
                : "the client gets a 500";
 }
 
+/* An output filter has refused the response and sent an error page in its
+ * place: that is the answer, whole and well. */
+static int answered_by_filter(const up_request_t *ur)
+{
+    return up_pipe_end(ur->pipe) == UP_PIPE_CLIENT && ur->r->eos_sent
+           && !ur->r->connection->aborted;
+}
+
 up_verdict_e up_machine_body_failed(up_request_t *ur, apr_status_t rv)
 {
     up_pipe_end_e end = up_pipe_end(ur->pipe);
     conn_rec *c = ur->r->connection;
 
+    if (answered_by_filter(ur)) {
+        ap_log_rerror(APLOG_MARK, APLOG_INFO, rv, ur->r, UPLOGNO(0531)
+                      "an output filter has answered in place of upstream %s",
+                      up_machine_peer_name(ur));
+        return up_machine_finish(ur, OK, "answered by a filter");
+    }
     ap_log_rerror(APLOG_MARK,
                   end == UP_PIPE_CLIENT ? APLOG_INFO : APLOG_ERR,
                   end == UP_PIPE_CUT && rv == APR_INCOMPLETE ? 0 : rv, ur->r,

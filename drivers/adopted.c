@@ -17,6 +17,8 @@
  * connection which it has not said it will close. The answer says so. */
 #define STOP_GRACE apr_time_from_sec(1)
 
+static apr_interval_time_t head_timeout; /* 0: none of its own */
+
 static __thread up_whereabouts_t *whereabouts;
 
 static up_turn_e run(up_watch_t *watch, unsigned int events,
@@ -27,6 +29,11 @@ up_adopted_t *up_adopted_of(conn_rec *c)
     up_clientnet_t *net = up_clientnet_of(c);
 
     return net ? *up_clientnet_driver(net) : NULL;
+}
+
+void up_adopted_head_timeout(apr_interval_time_t timeout)
+{
+    head_timeout = timeout;
 }
 
 void up_adopted_thread_moved_on(void)
@@ -47,7 +54,8 @@ static apr_interval_time_t request_timeout(const up_adopted_t *a)
                                       : a->c->base_server->keep_alive_timeout;
 
     if (up_ahead_started(a->ahead)) {
-        return a->server->timeout;
+        return head_timeout && head_timeout < a->server->timeout
+                   ? head_timeout : a->server->timeout;
     }
     return a->stopping && timeout > STOP_GRACE ? STOP_GRACE : timeout;
 }

@@ -5,6 +5,7 @@
 #include "transport/ahead.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "util_filter.h"
 
@@ -235,6 +236,41 @@ static apr_status_t set_aside(up_ahead_t *ahead)
     return APR_SUCCESS;
 }
 
+/*
+ * mod_reqtimeout measures a request's time from httpd's first read of it. It
+ * would take ours for a part of the request before, and the pause between the
+ * two for a body that does not come: it is not to see them. Returns the filter
+ * in front of its, NULL: it is not there.
+ */
+static ap_filter_t *before_reqtimeout(const up_ahead_t *ahead)
+{
+    ap_filter_t *f;
+
+    for (f = ahead->filter; f && f->next; f = f->next) {
+        if (strcasecmp(f->next->frec->name, "reqtimeout") == 0) {
+            return f;
+        }
+    }
+    return NULL;
+}
+
+static apr_status_t read_unseen(up_ahead_t *ahead)
+{
+    ap_filter_t *before = before_reqtimeout(ahead);
+    ap_filter_t *hidden = before ? before->next : NULL;
+    apr_status_t rv;
+
+    if (hidden) {
+        before->next = hidden->next;
+    }
+    rv = ap_get_brigade(ahead->filter->next, ahead->fresh, AP_MODE_READBYTES,
+                        APR_NONBLOCK_READ, READ_BYTES);
+    if (hidden) {
+        before->next = hidden;
+    }
+    return rv;
+}
+
 /* One read. The core says an end of stream only when it is asked again after
  * an empty brigade. */
 static apr_status_t read_more(up_ahead_t *ahead)
@@ -244,8 +280,7 @@ static apr_status_t read_more(up_ahead_t *ahead)
 
     for (i = 0; i < 2 && rv == APR_SUCCESS
                 && APR_BRIGADE_EMPTY(ahead->fresh); i++) {
-        rv = ap_get_brigade(ahead->filter->next, ahead->fresh,
-                            AP_MODE_READBYTES, APR_NONBLOCK_READ, READ_BYTES);
+        rv = read_unseen(ahead);
         drop_empty(ahead->fresh);
     }
     if (rv == APR_SUCCESS) {
