@@ -129,6 +129,23 @@ subtest 'finished sending, still listening' => sub {
         'and then closed';
 };
 
+# The rest of the body will not come: no need to wait for Timeout.
+subtest 'finished sending in the middle of a body' => sub {
+    for my $location (qw(p streamed)) {
+        for my $later (0, 1) {
+            my @all = clients(0, $later);
+            $_->request(PUT => "/$location/quick", ['Content-Length' => 9],
+                'half') for @all;
+            sleep 0.2;
+            my $began = time;
+            $_->shutdown_write for @all;
+            is tally(map { $_->response } @all) =~ s/ 400 .*/ 400/sr,
+                "$N x 400", "$location: 400";
+            cmp_ok time - $began, '<', 2, 'at once';
+        }
+    }
+};
+
 subtest 'UpstreamIgnoreClientAbort on' => sub {
     my @all = clients(0, 1);
     $s->mark;

@@ -368,6 +368,13 @@ apr_status_t up_client_read(up_client_t *client, apr_bucket_brigade *bb,
     apr_status_t rv;
 
     rv = ap_get_brigade(r->input_filters, bb, AP_MODE_READBYTES, block, max);
+    if (client->half_closed
+        && (rv == APR_SUCCESS ? APR_BRIGADE_EMPTY(bb)
+                              : APR_STATUS_IS_EAGAIN(rv))) {
+        /* At the end of a stream the core first says that nothing is there. */
+        rv = ap_get_brigade(r->input_filters, bb, AP_MODE_READBYTES, block,
+                            max);
+    }
     if (rv == APR_SUCCESS && APR_BRIGADE_EMPTY(bb)) {
         rv = APR_EAGAIN;
     }
