@@ -234,8 +234,7 @@ for my $case (
     ['UpstreamSetHeader A $upstream_addr' => '$upstream_addr',
         '%{UPSTREAM_ADDR}'],
     ['UpstreamSetHeader A $x$scheme' => '$scheme', '%{REQUEST_SCHEME}'],
-    ['UpstreamSetBody "u=$request_uri"' => '$request_uri',
-        '%{REQUEST_URI}?%{QUERY_STRING}'],
+    ['UpstreamSetBody "u=$uri"' => '$uri', '%{REQUEST_URI}'],
     ['UpstreamMethod $request_method' => '$request_method',
         '%{REQUEST_METHOD}'],
 ) {
@@ -247,7 +246,7 @@ for my $case (
 }
 logged("warns of $_", "UpstreamSetHeader A $_", 1,
     qr/but \Q$_\E is nginx's, and no expression alone stands for it: see docs/)
-    for qw($cookie_sid $arg_x $request_body);
+    for qw($cookie_sid $arg_x $request_uri $ssl_cipher);
 logged("says nothing of $_", "UpstreamSetHeader A '$_'", 1,
     qr/\ASyntax OK\n\z/)
     for '$', '5$', '$1', '$5.00', '$mine', 'a$', '${', '$http_', 'host$';
