@@ -159,7 +159,9 @@ check-asan: build/asan/$(MODULE)
 	UP_MODULE=$(CURDIR)/$< \
 	    UP_PRELOAD=$(shell gcc -print-file-name=libasan.so) t/TEST $(T)
 
-bench: $(MODULE)
+bench:
+	tools/install-deps.sh bench
+	$(MAKE) all
 	bench/run
 
 demo:

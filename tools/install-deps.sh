@@ -1,17 +1,27 @@
 #!/bin/sh
 # Licensed under the Apache License, Version 2.0; see LICENSE.
 #
-# install-deps.sh [build|check]: installs what building (and the demo), or
-# also the tests need and what is not there yet, on Debian. Nothing is asked.
+# install-deps.sh [build|check|bench]: installs what building (and the demo),
+# or also the tests (the default) or the benchmarks need and what is not there
+# yet, on Debian. Nothing is asked.
 # Servers that come with a package are not started: a policy-rc.d says no
-# while this runs, and goes away afterwards.
+# while this runs, and goes away afterwards; nor will they be at the next boot.
 set -eu
 
+what=${1:-check}
 packages='make gcc libc6-dev pkg-config perl apache2 apache2-dev'
-if [ "${1:-check}" = check ]; then
+case $what in
+build) ;;
+check)
     packages="$packages clang libapache2-mod-perl2 check curl openssl"
     packages="$packages libio-socket-ssl-perl"
-fi
+    ;;
+bench) packages="$packages python3 util-linux nginx haproxy wrk" ;;
+*)
+    echo "usage: install-deps.sh [build|check|bench]" >&2
+    exit 2
+    ;;
+esac
 
 # Those of the arguments that are not installed.
 missing() {
@@ -39,6 +49,19 @@ install() {
     [ -n "$updated" ] || apt-get -qq update || :
     updated=1
     apt-get -qq -y --no-install-recommends -o Dpkg::Use-Pty=0 install "$@"
+    not_at_boot "$@"
+}
+
+# Only servers that were installed here: others are somebody's.
+not_at_boot() {
+    [ -n "$(command -v systemctl)" ] || return 0
+    for package in "$@"; do
+        case $package in
+        apache2 | nginx | haproxy)
+            systemctl --quiet disable "$package.service" || :
+            ;;
+        esac
+    done
 }
 policy=/usr/sbin/policy-rc.d
 
@@ -48,7 +71,7 @@ wanted=$(missing $packages)
 [ -z "$wanted" ] || install $wanted
 
 # clang's fuzzer and sanitizers have its version in their name.
-if [ "${1:-check}" = check ]; then
+if [ "$what" = check ]; then
     version=$(clang -dumpversion)
     wanted=$(missing "libclang-rt-${version%%.*}-dev")
     # shellcheck disable=SC2086
