@@ -225,6 +225,15 @@ my $LATER = join '|', 'TO' . 'DO', 'FIX' . 'ME', 'XX' . 'X';
 clean('nothing is left for later',
     lines_where(sub { /\b(?:$LATER)\b/ }, @sources, @scripts));
 
+# Tests that talk to a server are Apache::Test's, and start its count once.
+my @behaviour = grep { m{^t/[^/]+\.t\z} && $text{$_} =~ /^use Up::Server\b/m }
+    @scripts;
+clean('tests with a server use Apache::Test', grep {
+    $text{$_} !~ /^use Apache::Test qw\(-withtestmore\);/m
+    || $text{$_} =~ /^use Test::More\b/m } @behaviour);
+clean('the plan of a subtest is that of Test::More',
+    lines_where(sub { /^ .*(?<![:\w])plan\b/ }, @behaviour));
+
 # The place where this tree lies, or anybody's home, is nobody's business.
 my ($parent) = dirname($top)
     =~ m{^(/(?!tmp|usr|var|opt|srv|root|home|mnt)[^/]+)};

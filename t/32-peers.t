@@ -6,7 +6,7 @@
 use strict;
 use warnings;
 
-use Test::More;
+use Apache::Test qw(-withtestmore);
 use Time::HiRes qw(sleep);
 
 use Up::Backend ();
@@ -190,7 +190,8 @@ subtest 'down' => sub {
 };
 
 subtest 'max_conns' => sub {
-    plan skip_all => 'counted per process' if $s->{mpm} eq 'prefork';
+    Test::More::plan(skip_all => 'counted per process')
+        if $s->{mpm} eq 'prefork';
     my ($one, $two) = ($s->client, $s->client);
     for ($one, $two) {
         $A->clear;
@@ -210,7 +211,8 @@ subtest 'max_conns' => sub {
 };
 
 subtest 'several addresses of a name' => sub {
-    plan skip_all => 'cannot give httpd another /etc/hosts' if !$hosts;
+    Test::More::plan(skip_all => 'cannot give httpd another /etc/hosts')
+        if !$hosts;
     $s->mark;
     is answers('names', 1), 'two', 'one that may be the first answers';
     is answers('names', 1), 'two', 'and the other refuses';

@@ -5,7 +5,7 @@
 use strict;
 use warnings;
 
-use Test::More;
+use Apache::Test qw(-withtestmore);
 use Time::HiRes qw(time sleep);
 
 use Up::Backend ();
@@ -205,7 +205,7 @@ subtest 'Keep-Alive: timeout=N of the backend' => sub {
 };
 
 subtest 'UpstreamKeepalive 2: which ones' => sub {
-    plan skip_all => 'a pool per process' if $prefork;
+    Test::More::plan(skip_all => 'a pool per process') if $prefork;
     $b->clear;
     my @clients = map { $s->client } 1 .. 3;
     $clients[$_]->request(GET => '/two/x', ['X-Do' => 'late:0.' . ($_ + 2)])

@@ -6,7 +6,7 @@
 use strict;
 use warnings;
 
-use Test::More;
+use Apache::Test qw(-withtestmore);
 use Time::HiRes qw(sleep);
 
 use Up::Backend ();
@@ -183,7 +183,8 @@ subtest 'free of charge once' => sub {
 };
 
 subtest 'several stale connections' => sub {
-    plan skip_all => 'a pool per process' if $s->{mpm} eq 'prefork';
+    Test::More::plan(skip_all => 'a pool per process')
+        if $s->{mpm} eq 'prefork';
     my @clients = map { $s->client } 1 .. 3;
     $_->request(GET => '/loses/x', ['X-A' => 'late:0.2']) for @clients;
     is $_->response->body, 'A', 'one more connection' for @clients;

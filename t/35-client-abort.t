@@ -6,8 +6,8 @@
 use strict;
 use warnings;
 
+use Apache::Test qw(-withtestmore);
 use File::Temp ();
-use Test::More;
 use Time::HiRes qw(time sleep);
 
 use Up::Backend ();
@@ -148,7 +148,7 @@ subtest 'RT21 C36 while the backend thinks' => sub {
 };
 
 subtest 'C36 over TLS' => sub {
-    plan skip_all => 'no mod_ssl or no openssl' if !$tls;
+    Test::More::plan(skip_all => 'no mod_ssl or no openssl') if !$tls;
     $A->clear;
     my $pid = open my $to, '|-', 'exec openssl s_client -quiet '
         . "-connect 127.0.0.1:$ports{T} >/dev/null 2>&1" or die "openssl: $!";
@@ -162,7 +162,7 @@ subtest 'C36 over TLS' => sub {
 };
 
 subtest 'C36 a stream of HTTP/2' => sub {
-    plan skip_all => 'no mod_http2' if !$h2;
+    Test::More::plan(skip_all => 'no mod_http2') if !$h2;
     my $frame = sub {
         my ($type, $flags, $id, $payload) = @_;
         return substr(pack('N', length $payload), 1)

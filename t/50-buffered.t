@@ -6,8 +6,8 @@
 use strict;
 use warnings;
 
+use Apache::Test qw(-withtestmore);
 use Socket qw(SOL_SOCKET SO_SNDBUF);
-use Test::More;
 use Time::HiRes qw(sleep time);
 
 use Up::Answers;

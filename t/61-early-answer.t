@@ -5,7 +5,7 @@
 use strict;
 use warnings;
 
-use Test::More;
+use Apache::Test qw(-withtestmore);
 use Time::HiRes qw(sleep time);
 
 use Up::Answers;

@@ -5,8 +5,8 @@
 use strict;
 use warnings;
 
+use Apache::Test qw(-withtestmore);
 use Compress::Zlib ();
-use Test::More;
 use Time::HiRes qw(sleep time);
 
 use Up::Answers;

@@ -7,8 +7,8 @@
 use strict;
 use warnings;
 
+use Apache::Test qw(-withtestmore);
 use File::Temp ();
-use Test::More;
 use Time::HiRes qw(time sleep);
 
 use Up::Backend ();
