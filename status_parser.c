@@ -31,8 +31,9 @@
 
 struct up_parser_t {
     apr_pool_t *p;
-    char *buf;
+    char *buf;        /* NULL: nothing has come */
     apr_size_t size;  /* of buf */
+    apr_size_t first; /* what it is to begin with, or less */
     apr_size_t max;   /* what size may grow to */
     apr_size_t len;   /* bytes in buf; the head starts at its beginning */
     apr_size_t line;  /* where the unfinished line starts */
@@ -62,8 +63,9 @@ up_parser_t *up_parser_make(apr_pool_t *p, apr_size_t first, apr_size_t max)
     up_parser_t *parser = apr_palloc(p, sizeof(*parser));
 
     parser->p = p;
-    parser->buf = apr_palloc(p, first);
-    parser->size = first;
+    parser->buf = NULL;
+    parser->size = 0;
+    parser->first = first;
     parser->max = max;
     parser->fields = apr_array_make(p, 24, sizeof(up_field_t));
     begin(parser, 0);
@@ -75,8 +77,39 @@ void up_parser_reset(up_parser_t *parser)
     begin(parser, 0);
 }
 
+/* A larger buffer. The old one stays in the pool, and the finished lines'
+ * fields stay in it. */
+static void enlarge(up_parser_t *parser, apr_size_t size)
+{
+    char *buf = apr_palloc(parser->p, size);
+
+    if (parser->len > 0) {
+        memcpy(buf, parser->buf, parser->len);
+    }
+    parser->buf = buf;
+    parser->size = size;
+}
+
+apr_size_t up_parser_first(const up_parser_t *parser)
+{
+    return parser->first;
+}
+
+apr_status_t up_parser_put(up_parser_t *parser, const char *bytes,
+                           apr_size_t n)
+{
+    if (parser->size < n) {
+        enlarge(parser, n);
+    }
+    memcpy(parser->buf, bytes, n);
+    return up_parser_added(parser, n);
+}
+
 void up_parser_space(up_parser_t *parser, char **pbuf, apr_size_t *plen)
 {
+    if (!parser->buf) {
+        enlarge(parser, parser->first);
+    }
     *pbuf = parser->buf + parser->len;
     *plen = parser->size - parser->len;
 }
@@ -356,17 +389,13 @@ static void take_line(up_parser_t *parser, char *lf)
     parser->scan = next;
 }
 
-/* Doubles the buffer. The old one stays in the pool, and the finished lines'
- * fields stay in it. */
+/* Doubles the buffer, or makes it what it is to begin with. */
 static void grow(up_parser_t *parser)
 {
     apr_size_t size = parser->size > parser->max / 2 ? parser->max
                                                      : parser->size * 2;
-    char *buf = apr_palloc(parser->p, size);
 
-    memcpy(buf, parser->buf, parser->len);
-    parser->buf = buf;
-    parser->size = size;
+    enlarge(parser, size > parser->first ? size : parser->first);
 }
 
 /* The last line has no LF yet. */
@@ -389,6 +418,9 @@ static void wait_for_more(up_parser_t *parser)
 apr_status_t up_parser_added(up_parser_t *parser, apr_size_t n)
 {
     parser->len += n;
+    if (parser->len == 0) {
+        return parser->rv;
+    }
     while (parser->rv == APR_INCOMPLETE) {
         char *lf = memchr(parser->buf + parser->scan, '\n',
                           parser->len - parser->scan);

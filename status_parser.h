@@ -11,7 +11,9 @@
  * character. At most 1000 fields.
  *
  * The parser owns one buffer that grows from `first` to `max` bytes. The
- * caller receives straight into it: up_parser_space, recv, up_parser_added.
+ * caller receives straight into it: up_parser_space, recv, up_parser_added;
+ * or, so that waiting for a response costs no buffer, gives what came first
+ * with up_parser_put, and then the buffer is made as large as that.
  * Lives in the pool it was made in; one thread.
  */
 
@@ -64,6 +66,16 @@ up_parser_t *up_parser_make(apr_pool_t *p, apr_size_t first, apr_size_t max);
 
 /** Back to the beginning, keeping the buffer: for the next try. */
 void up_parser_reset(up_parser_t *parser);
+
+/** How many bytes up_parser_put takes at most. */
+apr_size_t up_parser_first(const up_parser_t *parser);
+
+/**
+ * Takes the first `n` > 0 bytes of what is to come, while
+ * !up_parser_started. Answers as up_parser_added does.
+ */
+apr_status_t up_parser_put(up_parser_t *parser, const char *bytes,
+                           apr_size_t n);
 
 /**
  * Where the next received bytes go. *plen is at least 1: a head that would

@@ -47,11 +47,9 @@ static apr_status_t settle(up_leg_t *leg, const up_head_t *head)
     return APR_SUCCESS;
 }
 
-/* Parses what was received; passes over interim heads. */
-static apr_status_t parse(up_leg_t *leg, apr_size_t n)
+/* What the parser says of what was received; passes over interim heads. */
+static apr_status_t parse(up_leg_t *leg, apr_status_t rv)
 {
-    apr_status_t rv = up_parser_added(leg->parser, n);
-
     while (rv == APR_SUCCESS) {
         const up_head_t *head = up_parser_head(leg->parser);
 
@@ -72,21 +70,45 @@ static apr_status_t parse(up_leg_t *leg, apr_size_t n)
     return rv;
 }
 
+/* The first bytes come by way of the stack: thousands of legs may wait for
+ * them, and most responses are smaller than a buffer. */
+static apr_status_t read_first(up_leg_t *leg)
+{
+    char bytes[16384];
+    apr_size_t len = up_parser_first(leg->parser);
+    apr_status_t rv;
+
+    len = len < sizeof(bytes) ? len : sizeof(bytes);
+    rv = up_conn_recv(leg->conn, bytes, &len);
+    if (rv == APR_SUCCESS) {
+        leg->received += (apr_off_t)len;
+        rv = parse(leg, up_parser_put(leg->parser, bytes, len));
+    }
+    return rv;
+}
+
+static apr_status_t read_more(up_leg_t *leg)
+{
+    char *buf;
+    apr_size_t len;
+    apr_status_t rv;
+
+    up_parser_space(leg->parser, &buf, &len);
+    rv = up_conn_recv(leg->conn, buf, &len);
+    if (rv == APR_SUCCESS) {
+        leg->received += (apr_off_t)len;
+        rv = parse(leg, up_parser_added(leg->parser, len));
+    }
+    return rv;
+}
+
 static apr_status_t h1_read_head(up_leg_t *leg)
 {
     apr_status_t rv;
 
     do {
-        char *buf;
-        apr_size_t len;
-
-        up_parser_space(leg->parser, &buf, &len);
-        rv = up_conn_recv(leg->conn, buf, &len);
-        if (rv != APR_SUCCESS) {
-            return rv;
-        }
-        leg->received += (apr_off_t)len;
-        rv = parse(leg, len);
+        rv = up_parser_started(leg->parser) ? read_more(leg)
+                                            : read_first(leg);
     } while (rv == APR_INCOMPLETE);
     return rv;
 }

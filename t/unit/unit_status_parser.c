@@ -339,6 +339,37 @@ START_TEST(skips_interim_heads)
 }
 END_TEST
 
+/* What comes first is put there, the rest into the parser's own buffer. */
+START_TEST(takes_what_came_first)
+{
+    static const char raw[] = OK_LINE "X-A: 1\r\nX-B: 2\r\n\r\nrest";
+    up_parser_t *parser = up_parser_make(unit_pool, sizeof(raw), 4096);
+    apr_size_t first;
+
+    ck_assert_int_eq(up_parser_added(parser, 0), APR_INCOMPLETE);
+    ck_assert_uint_eq(up_parser_first(parser), sizeof(raw));
+    for (first = 1; first < sizeof(raw); ++first) {
+        apr_status_t rv = up_parser_put(parser, raw, first);
+        char *rest;
+        apr_size_t len;
+
+        ck_assert(up_parser_started(parser));
+        if (rv == APR_INCOMPLETE) {
+            rv = give(parser, raw + first, sizeof(raw) - 1 - first);
+        }
+        ck_assert_int_eq(rv, APR_SUCCESS);
+        ck_assert_str_eq(up_head_get(up_parser_head(parser), "X-B"), "2");
+        up_parser_rest(parser, &rest, &len);
+        ck_assert_uint_le(len, 4);
+        ck_assert_mem_eq(rest, "rest", len);
+        up_parser_reset(parser);
+        if (first % 8 == 0) {
+            parser = up_parser_make(unit_pool, sizeof(raw), 4096);
+        }
+    }
+}
+END_TEST
+
 /* A head of exactly `size` bytes with one long field. */
 static const char *head_of(apr_size_t size)
 {
@@ -469,6 +500,7 @@ Suite *unit_status_parser(void)
     tc = unit_case(suite, "buffer");
     tcase_add_test(tc, hands_out_the_rest);
     tcase_add_test(tc, skips_interim_heads);
+    tcase_add_test(tc, takes_what_came_first);
     tcase_add_test(tc, bounds_the_size);
     tcase_add_test(tc, bounds_the_number_of_fields);
     tcase_add_test(tc, writes_printable_errors);
