@@ -6,7 +6,7 @@
 use strict;
 use warnings;
 
-use Test::More;
+use Apache::Test qw(-withtestmore);
 
 use Up::Server ();
 

@@ -9,7 +9,7 @@ use warnings;
 use Cwd qw(abs_path);
 use Digest::SHA qw(sha1_base64);
 use File::Basename qw(dirname);
-use Test::More;
+use Apache::Test qw(-withtestmore);
 
 use Up::Backend ();
 use Up::Server ();
