@@ -10,7 +10,8 @@ use Apache::Test qw(-withtestmore);
 
 use Up::Server ();
 
-plan skip_all => 'children are another user only under root' if $> != 0;
+Test::More::plan(skip_all => 'children are another user only under root')
+    if $> != 0;
 
 my $body = 'x' x 100_000;
 
