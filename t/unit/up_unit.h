@@ -23,5 +23,6 @@ Suite *unit_trail(void);
 Suite *unit_units(void);
 Suite *unit_uri_map(void);
 Suite *unit_fields(void);
+Suite *unit_wheel(void);
 
 #endif
