@@ -38,6 +38,12 @@ RewriteRule ^/rewrite/(.*) /raw/new/$1 [PT]
 RewriteRule ^/rewrite-p/(.*) /p/new/$1 [PT]
 RewriteRule ^/rewrite-args/(.*) /raw/$1?b=2 [PT,QSA]
 RewriteRule ^(/raw/other-args.*) $1?c=3 [PT]
+<Location /raw/locked/>
+    Require all denied
+</Location>
+<LocationMatch "^/raw/shut(/|%2[Ff])">
+    Require all denied
+</LocationMatch>
 <Location /gone>
     ErrorDocument 404 /raw/error%20page?e=1
 </Location>
@@ -174,6 +180,14 @@ subtest 'slash' => sub {
     is $s->get('/sp%20ace')->header('Location'),
         'http://127.0.0.1:' . $s->port . '/sp%20ace/', 'escaped';
     is $s->get('/sla')->status, 404, 'a part of the name is something else';
+};
+
+# As docs/directives.md warns.
+subtest 'an encoded slash and the rules of httpd' => sub {
+    refused('/raw/locked/x', 'below a path that is denied', 403);
+    is sent('/raw/locked%2Fx'), '/raw/locked%2Fx', 'is another path';
+    refused("/raw/shut$_", 'a rule for both', 403) for qw(/x %2Fx %2fx);
+    is sent('/raw/shutter'), '/raw/shutter', 'and not for more';
 };
 
 ok $s->stop, 'httpd ended well';
