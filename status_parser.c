@@ -484,50 +484,6 @@ const char *up_head_get(const up_head_t *head, const char *name)
     return NULL;
 }
 
-static int is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-/* Is `token` an element of the comma list? */
-static int list_has(const char *list, const char *token, apr_size_t len)
-{
-    while (*list) {
-        apr_size_t n = strcspn(list, ",");
-        const char *end = list + n;
-        const char *next = *end ? end + 1 : end;
-
-        while (list < end && is_blank(*list)) {
-            ++list;
-        }
-        n = strcspn(list, ",;");
-        while (n > 0 && is_blank(list[n - 1])) {
-            --n;
-        }
-        if (n == len && !apr_cstr_casecmpn(list, token, len)) {
-            return 1;
-        }
-        list = next;
-    }
-    return 0;
-}
-
-int up_head_has_token(const up_head_t *head, const char *name,
-                      const char *token)
-{
-    apr_size_t name_len = strlen(name);
-    apr_size_t len = strlen(token);
-    int i;
-
-    for (i = 0; i < head->nfields; ++i) {
-        if (is_named(&head->fields[i], name, name_len)
-            && list_has(head->fields[i].value, token, len)) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 /* nginx looks for the word anywhere: rather one connection too few kept. */
 static int says_close(const char *value)
 {

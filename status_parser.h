@@ -118,13 +118,6 @@ const char *up_parser_error(const up_parser_t *parser);
 const char *up_head_get(const up_head_t *head, const char *name);
 
 /**
- * Does the comma list of any field `name` hold `token`, in any case?
- * (RFC 9110 5.6.1; parameters after ; are not looked at)
- */
-int up_head_has_token(const up_head_t *head, const char *name,
-                      const char *token);
-
-/**
  * Framing by RFC 9112 6.3 in nginx's strict reading: two lengths, a length
  * and a Transfer-Encoding, anything but exactly `chunked`, a sign or a list in
  * a length are refused, also where there is no body; only in an interim head

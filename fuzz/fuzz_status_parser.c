@@ -75,7 +75,6 @@ static void log_head(fuzz_log_t *log, const up_head_t *head, int is_head)
         fuzz_log(log, field->value, field->value_len + 1);
     }
     log_framing(log, head, is_head);
-    fuzz_log_number(log, up_head_has_token(head, "connection", "close"));
 }
 
 /* The next segment into the parser; returns its length. */

@@ -469,27 +469,6 @@ START_TEST(finds_fields)
 }
 END_TEST
 
-START_TEST(finds_tokens)
-{
-    const up_head_t *head =
-        head_for(OK_LINE "Connection: keep-alive, Upgrade\r\n"
-                 "Connection: ,, \t X-One\t ,x-two ; q=1,;\r\n"
-                 "Other: lonely\r\nConnection:\r\n\r\n");
-
-    ck_assert(up_head_has_token(head, "connection", "keep-alive"));
-    ck_assert(up_head_has_token(head, "Connection", "UPGRADE"));
-    ck_assert(up_head_has_token(head, "Connection", "x-one"));
-    ck_assert(up_head_has_token(head, "Connection", "x-two"));
-    ck_assert(up_head_has_token(head, "Other", "Lonely"));
-    ck_assert(!up_head_has_token(head, "Connection", "keep"));
-    ck_assert(!up_head_has_token(head, "Connection", "alive"));
-    ck_assert(!up_head_has_token(head, "Connection", "q=1"));
-    ck_assert(!up_head_has_token(head, "Connection", "close"));
-    ck_assert(!up_head_has_token(head, "Connection", "lonely"));
-    ck_assert(!up_head_has_token(head, "Missing", "lonely"));
-}
-END_TEST
-
 Suite *unit_status_parser(void)
 {
     Suite *suite = suite_create("status_parser");
@@ -506,6 +485,5 @@ Suite *unit_status_parser(void)
     tcase_add_test(tc, writes_printable_errors);
     tc = unit_case(suite, "lookup");
     tcase_add_test(tc, finds_fields);
-    tcase_add_test(tc, finds_tokens);
     return suite;
 }
