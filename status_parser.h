@@ -42,22 +42,6 @@ typedef struct up_head_t {
     apr_size_t size; /* raw bytes */
 } up_head_t;
 
-/** How the body that follows a head is delimited (RFC 9112 6.3). */
-typedef enum up_framing_e {
-    UP_FRAMING_NONE,    /* no body, whatever the fields say */
-    UP_FRAMING_LENGTH,  /* exactly `length` bytes */
-    UP_FRAMING_CHUNKED,
-    UP_FRAMING_CLOSE    /* until the backend closes */
-} up_framing_e;
-
-typedef struct up_framing_t {
-    up_framing_e kind;
-    apr_off_t length;    /* UP_FRAMING_LENGTH; else -1 */
-    apr_off_t announced; /* Content-Length as sent, -1: none. With
-                            UP_FRAMING_NONE it may still be relayed */
-    int close;           /* Connection: close, or HTTP before 1.1 */
-} up_framing_t;
-
 /**
  * @param first bytes of the first buffer, > 0
  * @param max   bytes a head may have, >= first
@@ -113,20 +97,5 @@ void up_parser_next(up_parser_t *parser);
  * "upstream sent ". "" when nothing is.
  */
 const char *up_parser_error(const up_parser_t *parser);
-
-/** The first field of that name, any case, or NULL. */
-const char *up_head_get(const up_head_t *head, const char *name);
-
-/**
- * Framing by RFC 9112 6.3 in nginx's strict reading: two lengths, a length
- * and a Transfer-Encoding, anything but exactly `chunked`, a sign or a list in
- * a length are refused, also where there is no body; only in an interim head
- * (1xx) the length fields mean nothing.
- * @param head_request the method sent was HEAD
- * @return NULL, or what is wrong: static text that reads well behind
- *         "upstream sent "
- */
-const char *up_head_framing(const up_head_t *head, int head_request,
-                            up_framing_t *framing);
 
 #endif

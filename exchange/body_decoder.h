@@ -14,7 +14,7 @@
 
 #include "apr_errno.h"
 #include "mod_upstream_proxy.h"
-#include "status_parser.h"
+#include "exchange/framing.h"
 
 struct up_decoder_t {
     up_framing_e kind;

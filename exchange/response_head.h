@@ -12,6 +12,7 @@
 #include "config/settings.h"
 #include "httpd.h"
 #include "mod_upstream_proxy.h"
+#include "exchange/framing.h"
 #include "status_parser.h"
 
 /** What the fields say about relaying. */

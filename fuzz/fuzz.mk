@@ -12,9 +12,11 @@ UP_FUZZ_PURE := $(addprefix build/fuzz/fuzz_,status_parser body_decoder units \
     uri_map)
 UP_FUZZ_PROGRAMS += $(UP_FUZZ_PURE)
 
-build/fuzz/fuzz_status_parser: status_parser.c status_parser.h config/units.h
+build/fuzz/fuzz_status_parser: status_parser.c status_parser.h \
+    exchange/framing.c exchange/framing.h config/units.h
 build/fuzz/fuzz_body_decoder: exchange/body_decoder.c \
-    exchange/body_decoder.h status_parser.h config/units.c config/units.h
+    exchange/body_decoder.h exchange/framing.h status_parser.h \
+    config/units.c config/units.h
 build/fuzz/fuzz_units: config/units.c config/units.h
 build/fuzz/fuzz_uri_map: exchange/uri_map.c exchange/uri_map.h \
     config/units.c config/units.h

@@ -9,6 +9,7 @@
  */
 
 #include "fuzz/fuzz.h"
+#include "exchange/framing.h"
 #include "status_parser.h"
 
 #define MAX_INTERIM 8

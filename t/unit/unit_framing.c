@@ -5,6 +5,7 @@
  * status_parser.c).
  */
 
+#include "exchange/framing.h"
 #include "status_parser.h"
 #include "t/unit/up_unit.h"
 

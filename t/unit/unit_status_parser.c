@@ -5,6 +5,7 @@
  * split at every place; all must agree.
  */
 
+#include "exchange/framing.h"
 #include "status_parser.h"
 #include "t/unit/up_unit.h"
 
