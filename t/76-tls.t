@@ -130,7 +130,8 @@ subtest 'the end' => sub {
     is answers($k, 1), 400, 'no request';
     is $k->wait_close(2), 'eof', 'closed';
     # openssl prints the messages of the protocol.
-    for my $request (head_of('late/0.2') =~ s/\r\n\z/Connection: close\r\n\r\n/r,
+    my $last = head_of('late/0.2') =~ s/\r\n\z/Connection: close\r\n\r\n/r;
+    for my $request ($last,
         head_of('late/0.1') . "GARBAGE\r\n\r\n") {
         open my $fh, '>', "$ENV{UP_RUN}/ask" or die;
         print $fh $request;

@@ -6,7 +6,7 @@
 use strict;
 use warnings;
 
-use Test::More;
+use Apache::Test qw(-withtestmore);
 use Time::HiRes qw(time sleep);
 
 use Up::Backend ();
@@ -161,7 +161,7 @@ END
 };
 
 subtest 'reqtimeout' => sub {
-    plan skip_all => 'no mod_reqtimeout' if !$have{reqtimeout};
+    Test::More::plan(skip_all => 'no mod_reqtimeout') if !$have{reqtimeout};
     my $s = server(<<'END', main => 'Timeout 20');
 RequestReadTimeout header=1 body=1
 UpstreamPass /p/ http://@A@
@@ -190,7 +190,7 @@ END
 };
 
 subtest 'ratelimit' => sub {
-    plan skip_all => 'no mod_ratelimit' if !$have{ratelimit};
+    Test::More::plan(skip_all => 'no mod_ratelimit') if !$have{ratelimit};
     my $s = server(<<'END');
 UpstreamPass /p/ http://@A@
 <Location /p/size/>
@@ -213,7 +213,8 @@ END
 
 for my $store (qw(disk socache)) {
     subtest "cache, $store" => sub {
-        plan skip_all => "no mod_cache_$store" if !$have{"cache_$store"};
+        Test::More::plan(skip_all => "no mod_cache_$store")
+            if !$have{"cache_$store"};
         my $conf = $store eq 'disk' ? "CacheRoot \@TMP\@/cache\n"
             : "CacheSocache shmcb\nCacheSocacheMaxSize 200000\n";
         my $s = server($conf . <<"END", main =>
@@ -243,7 +244,7 @@ END
 }
 
 subtest 'security2' => sub {
-    plan skip_all => 'no mod_security2' if !$have{security2};
+    Test::More::plan(skip_all => 'no mod_security2') if !$have{security2};
     my $s = server(<<'END', main => load('unique_id', 'security2'));
 SecRuleEngine On
 SecRequestBodyAccess On
