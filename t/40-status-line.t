@@ -87,11 +87,12 @@ my $s = Up::Server->start(A => $b->addr, conf => 'UpstreamPass /p/ http://@A@');
 # The answer, and whether the next request came on the same connection.
 sub probe {
     my ($name) = @_;
-    $s->get('/p/plain');
+    my $k = $s->client; # one child, and its pool
+    $k->get('/p/plain');
     $b->clear;
     $s->mark;
-    my $res = $s->get("/p/$name");
-    $s->get('/p/plain');
+    my $res = $k->get("/p/$name");
+    $k->get('/p/plain');
     return ($res, same_connection($b));
 }
 

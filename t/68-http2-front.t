@@ -6,7 +6,7 @@
 use strict;
 use warnings;
 
-use Test::More;
+use Apache::Test qw(-withtestmore);
 use Time::HiRes qw(sleep time);
 
 use Up::Answers;
@@ -176,7 +176,7 @@ subtest 'as it comes' => sub {
 
 # Over TLS, for curl cannot do it with prior knowledge.
 subtest 'several at once' => sub {
-    plan skip_all => 'needs TLS' if !$port;
+    Test::More::plan(skip_all => 'needs TLS') if !$port;
     my $began = time;
     system 'curl', '-sSk', '-Z', '--no-progress-meter', '--http2', '-m', 15,
         map { ('-o', "$out.$_", "https://127.0.0.1:$port/on/late?$_") }
