@@ -82,7 +82,7 @@ for my $mode (qw(p off)) {
     for (['continue', 'BL03 100 in the same write'],
         ['continues', '100 and a pause'],
         ['processing', 'BL08 eight times 102'],
-        ['hints', '103'], ['hops', 'C02 103 with fields of the hop'],
+        ['hints', '103'], ['hops', 'C02 BL02 103 with fields of the hop'],
         ['other', '199'], ['bare', '100 with bare LF'],
         ['closing', '100 that says close', 200, ''],
         ['mixed', 'BL06 100, 103, 204', 204],

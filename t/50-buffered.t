@@ -66,6 +66,7 @@ my $b = Up::Answers->start({
         . "X-Accel-Buffering: no\r\n\r\n", map { (pause(0.3), $CHUNK) }
         1 .. 3],
     random => ["HTTP/1.0 200 OK\r\n\r\n", random_pieces($MB), hang_up()],
+    fits => [bulk_head(100_000), send_bulk(100_000)],
     big => [bulk_head(32 * $MB), send_bulk(32 * $MB)],
     cut => [bulk_head(9 * $MB), send_bulk(8 * $MB), hang_up()],
     held => [small_sndbuf(), bulk_head(32 * $MB), send_bulk(32 * $MB)],
@@ -94,11 +95,13 @@ UpstreamPass /on/ http://@A@
 <Location /nofile/>
     UpstreamPass http://fresh
     UpstreamMaxTempFileSize 0
+    UpstreamReadTimeout 500ms
     UpstreamSocketRcvbuf 65536
 </Location>
 <Location /limit/>
     UpstreamPass http://fresh
     UpstreamMaxTempFileSize 2m
+    UpstreamReadTimeout 500ms
     UpstreamSocketRcvbuf 65536
 </Location>
 <Location /badpath/>
@@ -209,6 +212,14 @@ subtest 'a client that reads nothing for a while' => sub {
     is_deeply [deleted_files($s, $s->tmp)], [], 'the file is gone';
 };
 
+subtest 'what fits into the buffers' => sub {
+    my $k = sleeper('/on/fits', 0.3);
+    is scalar(my @all = $b->events('all')), 1, 'the backend is done';
+    is scalar(grep { /UP0411/ } $s->error_log), 0, 'without a file';
+    read_head($k);
+    is read_bulk($k, 100_000), 100_000, 'and the body, as sent';
+};
+
 subtest 'a cut one' => sub {
     my $k = sleeper('/on/cut', 0.6);
     read_head($k);
@@ -224,7 +235,8 @@ subtest 'a client that leaves' => sub {
     is_deeply [deleted_files($s, $s->tmp)], [], 'no file is kept';
 };
 
-# Kernel buffers hold some, too, all of them small here.
+# Kernel buffers hold some, too, all of them small here. A backend that waits
+# for us is not one that is silent: the sleep is longer than its time.
 subtest 'limits of the file' => sub {
     my $k = sleeper('/nofile/held', 0.7);
     my $none = sent_by($b);

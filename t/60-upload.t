@@ -6,6 +6,7 @@ use strict;
 use warnings;
 
 use Apache::Test qw(-withtestmore);
+use IO::Select ();
 use Time::HiRes qw(sleep time);
 
 use Up::Answers;
@@ -34,6 +35,10 @@ sub echo {
 my $b = Up::Answers->start({
     take => $OK,
     echo => { head => [\&echo] },
+    idle => { head => [pause(0.8), sub {
+        my ($c) = @_;
+        return length $c->read_bytes(16 * $MB) == 16 * $MB && $c->send($OK);
+    }] },
 });
 my $s = Up::Server->start(A => $b->addr, conf => <<'END');
 UpstreamTempPath @TMP@
@@ -252,6 +257,32 @@ subtest 'both directions at once' => sub {
     $said .= $k->read_some(undef, 2) if $said !~ /\r\n0\r\n/;
     like $said, qr/\r\n0\r\n\r\n\z/, 'and the end';
     ok $k->idle, 'the client connection is kept';
+};
+
+# As much as is taken within half a second.
+sub push_bytes {
+    my ($k, $bytes) = @_;
+    my $sent = 0;
+    while ($sent < length $bytes
+        && IO::Select->new($k->socket)->can_write(0.5)) {
+        $sent += syswrite($k->socket, $bytes, 65_536, $sent) // 0;
+    }
+    return $sent;
+}
+
+subtest 'a backend that does not read' => sub {
+    my $body = filler(16 * $MB);
+    my $k = $s->client(timeout => 20);
+    $k->send("PUT /off/idle HTTP/1.1\r\nHost: x\r\nContent-Length: "
+        . length($body) . "\r\n\r\n");
+    my $sent = push_bytes($k, $body);
+    ok $sent < 12 * $MB, "streamed, the client waits, too ($sent)";
+    $k->send(substr $body, $sent);
+    is $k->response->body, 'ok', 'until the backend takes it all';
+    $k->send("PUT /on/take HTTP/1.1\r\nHost: x\r\nContent-Length: "
+        . length($body) . "\r\n\r\n");
+    is push_bytes($k, $body), length $body, 'buffered, it does not wait';
+    is $k->response->body, 'ok', 'and the backend takes it all';
 };
 
 subtest 'Expect: 100-continue' => sub {
