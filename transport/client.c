@@ -11,6 +11,7 @@
 #include "http_connection.h"
 #include "http_core.h"
 #include "http_protocol.h"
+#include "http_request.h"
 #include "http_ssl.h"
 #include "util_filter.h"
 
@@ -32,7 +33,8 @@ struct up_clientnet_t {
     apr_off_t kept_bytes;
     apr_off_t given;    /* bytes of the last slice given to the core */
     apr_size_t slice;   /* memory a slice may have */
-    apr_pool_t *aside;  /* for set-aside buckets; cleared when empty */
+    apr_pool_t *aside;  /* for set-aside buckets; cleared when empty; NULL:
+                           none has needed it */
     int holding;        /* an exchange is under way */
     void *driver;       /* not used here */
 };
@@ -98,10 +100,29 @@ static apr_status_t write_kept(up_clientnet_t *net)
         net->c->aborted = 1;
         return rv;
     }
-    if (APR_BRIGADE_EMPTY(net->kept)) {
+    if (net->aside && APR_BRIGADE_EMPTY(net->kept)) {
         apr_pool_clear(net->aside);
     }
     return APR_SUCCESS;
+}
+
+/* Buckets whose setaside does not look at the pool. */
+static int needs_no_pool(const apr_bucket *e)
+{
+    return APR_BUCKET_IS_HEAP(e) || APR_BUCKET_IS_TRANSIENT(e)
+           || APR_BUCKET_IS_IMMORTAL(e) || APR_BUCKET_IS_EOS(e)
+           || AP_BUCKET_IS_EOR(e);
+}
+
+/* What setting a bucket aside takes memory from: a pool more for every client
+ * that waits would be felt, and most responses do not need it. */
+static apr_pool_t *aside_for(up_clientnet_t *net, const apr_bucket *e)
+{
+    if (!net->aside && !needs_no_pool(e)) {
+        apr_pool_create(&net->aside, net->c->pool);
+        apr_pool_tag(net->aside, "upstream_client_aside");
+    }
+    return net->aside;
 }
 
 /* Takes over a brigade during an exchange: no FLUSH reaches the core. */
@@ -117,7 +138,7 @@ static apr_status_t keep(up_clientnet_t *net, apr_bucket_brigade *bb)
             apr_bucket_delete(e);
             continue;
         }
-        rv = apr_bucket_setaside(e, net->aside);
+        rv = apr_bucket_setaside(e, aside_for(net, e));
         if (rv != APR_SUCCESS && rv != APR_ENOTIMPL) {
             return rv;
         }
@@ -205,8 +226,6 @@ static void furnish(up_clientnet_t *net)
     net->kept = apr_brigade_create(c->pool, c->bucket_alloc);
     net->next = apr_brigade_create(c->pool, c->bucket_alloc);
     net->slice = slice_size(c);
-    apr_pool_create(&net->aside, c->pool);
-    apr_pool_tag(net->aside, "upstream_client_aside");
 }
 
 void up_clientnet_hold(up_clientnet_t *net, int hold)
