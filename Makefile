@@ -130,7 +130,7 @@ check:
 	$(MAKE) headers
 	$(MAKE) unit
 	$(MAKE) fuzz
-	$(MAKE) test
+	UP_JOBS=$${UP_JOBS:-2} $(MAKE) test
 	$(MAKE) smoke
 
 unit: $(UP_UNIT_PROGRAMS)
