@@ -40,7 +40,10 @@ my $b = Up::Answers->start({
         return length $c->read_bytes(16 * $MB) == 16 * $MB && $c->send($OK);
     }] },
 });
-my $s = Up::Server->start(A => $b->addr, conf => <<'END');
+# The kernel's buffers grow as large as they are let: how much they hold must
+# not decide what is seen.
+my $s = Up::Server->start(A => $b->addr, main => 'ReceiveBufferSize 65536',
+    conf => <<'END');
 UpstreamTempPath @TMP@
 <Location /on/>
     UpstreamPass http://@A@
