@@ -321,7 +321,7 @@ subtest 'variables' => sub {
     is $line->{UPSTREAM_RESPONSE_LENGTH}, 2, 'length';
     like $line->{UPSTREAM_RESPONSE_TIME}, qr/^\d+\.\d{3}\z/, 'time';
     is get('/static')->header('X-Addr'), '<>', 'empty without a backend';
-    is +($s->access_log(2))[1]{UPSTREAM_ADDR}, '-', 'and in the log';
+    is $s->logged('/static')->{UPSTREAM_ADDR}, '-', 'and in the log';
 };
 
 subtest 'variables after an internal redirect' => sub {
