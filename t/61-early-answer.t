@@ -62,6 +62,7 @@ my %answer = (
         . 'good'] },
     # and some that say nothing
     gone => { head => [reading(10_000), break_off()] },
+    nonsense => { head => ['too big', hang_up()] },
     half => { head => [reading(10_000), 'HTTP/1.1 41', break_off()] },
     garbage => { head => [reading(10_000), 'too big', break_off()] },
 );
@@ -173,16 +174,22 @@ for my $where (qw(on off)) {
     };
 }
 
-# A client that never sends what it has announced.
-subtest 'refused before the client has sent anything' => sub {
-    my $k = $s->client(timeout => 5);
-    $k->send("PUT /off/refused HTTP/1.1\r\nHost: x\r\n"
-        . "Content-Length: 1000000\r\n\r\n");
-    my $res = $k->response;
-    is $res->status, 401, 'the answer does not wait for the body';
-    like $res->header('Connection') // '', qr/close/, 'and says close';
-    $k->shutdown_write;
-    ok defined $k->wait_close(4), 'as it is';
+# Clients that never send what they have announced.
+subtest 'answered before the client has sent anything' => sub {
+    for (['refused', 401], ['early', 200], ['nonsense', 502]) {
+        my ($name, $status) = @$_;
+        my $k = $s->client(timeout => 5);
+        $k->send("PUT /off/$name HTTP/1.1\r\nHost: x\r\n"
+            . "Content-Length: 1000000\r\n\r\n");
+        my $res = $k->response;
+        is $res->status, $status, "$status does not wait for the body";
+        ok $res->complete, 'complete';
+        like $res->header('Connection') // '', qr/close/, 'and says close'
+            if $status == 401;
+        my $began = time;
+        ok defined $k->wait_close(4), 'nobody waits for the rest';
+        ok time - $began < 1, 'not even for a while';
+    }
 };
 
 is_deeply [grep { !/ended inside/ } $b->problems], [],
