@@ -14,8 +14,8 @@ package Up::Answers;
 # A step is a string, sent with one write, or code that is called with the
 # connection (Up::Backend::Conn), the request and what followed the name.
 # Strings may be given without the list around them. When the steps are done
-# the connection waits for its next request. Step "head" => before the name
-# (name => { head => [...] }) is taken when only the head has been read.
+# the connection waits for its next request. They begin when the request is
+# whole; those of name => { head => [...] } when its head is.
 
 use strict;
 use warnings;
@@ -107,7 +107,8 @@ sub same_connection {
     return keys %seen == 1;
 }
 
-# n bytes without a period.
+# n bytes of a stream that repeats itself after 99991 only, from its byte
+# `from` on.
 my $block;
 sub filler {
     my ($n, $from) = @_;
