@@ -16,7 +16,8 @@
  *   SELECT   a server is chosen         [up_balancer_pick]
  *   CONNECT  a connection, pooled or new
  *   SEND     request bytes go out; an early answer -> HEAD
- *   HEAD     the response head comes in; the request half still moves
+ *   HEAD     the response head comes in; nothing more is sent meanwhile: an
+ *            answer that comes earlier is read, head and all, in SEND
  *   BODY     the pipe moves the body; the request half still moves
  *   NEXT     a try has failed: another one, or the answer [up_retry_decide]
  *   FINISH   whatever is still held is released, once

@@ -262,9 +262,21 @@ void up_request_expire(up_request_t *ur)
     }
 }
 
+static int is_over(const up_request_t *ur)
+{
+    return ur->state == UP_FINISH || ur->state == UP_ENDED;
+}
+
+/* The client gets no more: with nothing so far, it is logged as gone. */
+static void leave_client(up_request_t *ur, const char *why)
+{
+    up_machine_finish(ur, ur->client->header_out ? OK : UP_STATUS_CLIENT_GONE,
+                      why);
+}
+
 void up_request_client_end(up_request_t *ur, int hangup)
 {
-    if (ur->state == UP_FINISH || ur->state == UP_ENDED) {
+    if (is_over(ur)) {
         return;
     }
     if (ur->settings->ignore_client_abort) {
@@ -281,8 +293,7 @@ void up_request_client_end(up_request_t *ur, int hangup)
                   "client closed connection while %s, so the upstream "
                   "connection is closed too", ur->trail->activity);
     ur->trail->client_aborted = 1;
-    up_machine_finish(ur, ur->client->header_out ? OK : UP_STATUS_CLIENT_GONE,
-                      "client gone");
+    leave_client(ur, "client gone");
 }
 
 void up_request_on_leave(up_request_t *ur, void (*leaving)(void *baton),
@@ -294,15 +305,14 @@ void up_request_on_leave(up_request_t *ur, void (*leaving)(void *baton),
 
 void up_request_abort(up_request_t *ur)
 {
-    if (ur->state == UP_FINISH || ur->state == UP_ENDED) {
+    if (is_over(ur)) {
         return;
     }
     ap_log_rerror(APLOG_MARK, APLOG_NOTICE, 0, ur->r, UPLOGNO(0430)
                   "given up while %s: the server is stopping "
                   "(UpstreamShutdownTimeout)", ur->trail->activity);
     ur->r->connection->aborted = 1;
-    up_machine_finish(ur, ur->client->header_out ? OK : UP_STATUS_CLIENT_GONE,
-                      "server stopping");
+    leave_client(ur, "server stopping");
 }
 
 int up_request_backend_fd(const up_request_t *ur)

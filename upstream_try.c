@@ -185,24 +185,19 @@ static up_verdict_e upload_failed(up_request_t *ur, apr_status_t rv)
     return up_machine_finish(ur, ur->body->status, "client body failed");
 }
 
-/* Waits for the response, and for whatever moves the request half. */
 static up_verdict_e wait_for_head(up_request_t *ur)
 {
-    apr_int16_t backend = APR_POLLIN;
-    apr_int16_t client = 0;
+    return up_machine_wait(ur, APR_POLLIN, 0);
+}
 
-    if (!ur->leg.broken && !up_reqbody_sent(ur->body)) {
-        if (up_reqbody_starved(ur->body)) {
-            client = APR_POLLIN;
-            if (ur->state == UP_SEND) {
-                ur->deadline = up_machine_client_deadline(ur);
-            }
-        }
-        else {
-            backend |= APR_POLLOUT;
-        }
+/* Waits for whatever moves the request half, and for an early answer. */
+static up_verdict_e wait_to_send(up_request_t *ur)
+{
+    if (!up_reqbody_starved(ur->body)) {
+        return up_machine_wait(ur, APR_POLLIN | APR_POLLOUT, 0);
     }
-    return up_machine_wait(ur, backend, client);
+    ur->deadline = up_machine_client_deadline(ur);
+    return up_machine_wait(ur, APR_POLLIN, APR_POLLIN);
 }
 
 static up_verdict_e head_read(up_request_t *ur, apr_status_t rv);
@@ -224,7 +219,7 @@ up_verdict_e up_step_send(up_request_t *ur)
     rv = ur->leg.wire->read_head(&ur->leg);
     if (rv == APR_EAGAIN) {
         ur->waited = 1;
-        return wait_for_head(ur);
+        return wait_to_send(ur);
     }
     up_machine_go(ur, UP_HEAD, "early answer");
     return head_read(ur, rv);
@@ -232,12 +227,8 @@ up_verdict_e up_step_send(up_request_t *ur)
 
 up_verdict_e up_step_head(up_request_t *ur)
 {
-    apr_status_t rv = up_machine_pump(ur);
+    apr_status_t rv = ur->leg.wire->read_head(&ur->leg);
 
-    if (rv != APR_SUCCESS && rv != APR_EAGAIN) {
-        return upload_failed(ur, rv);
-    }
-    rv = ur->leg.wire->read_head(&ur->leg);
     return rv == APR_EAGAIN ? wait_for_head(ur) : head_read(ur, rv);
 }
 
