@@ -7,6 +7,7 @@
 #include "apr_strings.h"
 #include "config/log.h"
 #include "http_protocol.h"
+#include "util_filter.h"
 
 #define VECTOR 16              /* buckets a writev */
 #define READ_BYTES 65536       /* wanted of the client at once */
@@ -93,7 +94,6 @@ static apr_status_t store(up_reqbody_t *body, apr_bucket_brigade *bb,
                           apr_off_t len)
 {
     apr_status_t rv;
-    apr_bucket *e;
 
     if (body->dropped) {
         apr_brigade_cleanup(bb);
@@ -109,15 +109,12 @@ static apr_status_t store(up_reqbody_t *body, apr_bucket_brigade *bb,
     if (body->spool) {
         return to_file(body, bb);
     }
-    for (e = APR_BRIGADE_FIRST(bb); e != APR_BRIGADE_SENTINEL(bb);
-         e = APR_BUCKET_NEXT(e)) {
-        rv = apr_bucket_setaside(e, body->r->pool);
-        if (rv != APR_SUCCESS && rv != APR_ENOTIMPL) {
-            return store_failed(body, rv);
-        }
+    rv = ap_save_brigade(body->r->input_filters, &body->bytes, &bb,
+                         body->r->pool);
+    if (rv != APR_SUCCESS) {
+        return store_failed(body, rv);
     }
     body->in_memory += len;
-    APR_BRIGADE_CONCAT(body->bytes, bb);
     return APR_SUCCESS;
 }
 

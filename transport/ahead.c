@@ -220,20 +220,12 @@ up_ahead_t *up_ahead_make(conn_rec *c)
     return ahead;
 }
 
-/* mod_ssl's bytes lie in a buffer that it uses again for the next read. */
-static apr_status_t set_aside(up_ahead_t *ahead)
+/* What was read joins what is kept, set aside: mod_ssl's bytes lie in a buffer
+ * that it uses again for the next read. */
+static apr_status_t keep_fresh(up_ahead_t *ahead)
 {
-    apr_bucket *e;
-
-    for (e = APR_BRIGADE_FIRST(ahead->fresh);
-         e != APR_BRIGADE_SENTINEL(ahead->fresh); e = APR_BUCKET_NEXT(e)) {
-        apr_status_t rv = apr_bucket_setaside(e, ahead->c->pool);
-
-        if (rv != APR_SUCCESS && rv != APR_ENOTIMPL) {
-            return rv;
-        }
-    }
-    return APR_SUCCESS;
+    return ap_save_brigade(ahead->filter, &ahead->kept, &ahead->fresh,
+                           ahead->c->pool);
 }
 
 /*
@@ -283,15 +275,14 @@ static apr_status_t read_more(up_ahead_t *ahead)
         rv = read_unseen(ahead);
         drop_empty(ahead->fresh);
     }
-    if (rv == APR_SUCCESS) {
-        rv = APR_BRIGADE_EMPTY(ahead->fresh) ? APR_EAGAIN : set_aside(ahead);
-    }
-    return rv;
+    return rv == APR_SUCCESS && APR_BRIGADE_EMPTY(ahead->fresh) ? APR_EAGAIN
+                                                                : rv;
 }
 
 apr_status_t up_ahead_read(up_ahead_t *ahead)
 {
     apr_status_t rv = APR_SUCCESS;
+    apr_status_t saved;
 
     if (ahead->bytes == 0) {
         rv = look(ahead, ahead->kept);
@@ -301,7 +292,10 @@ apr_status_t up_ahead_read(up_ahead_t *ahead)
         if (rv == APR_SUCCESS) {
             rv = look(ahead, ahead->fresh);
         }
-        APR_BRIGADE_CONCAT(ahead->kept, ahead->fresh);
+        saved = keep_fresh(ahead);
+        if (saved != APR_SUCCESS) {
+            rv = saved;
+        }
     }
     if (APR_STATUS_IS_EOF(rv) && ahead->begun) {
         return APR_SUCCESS; /* a head without an end */
@@ -315,8 +309,8 @@ int up_ahead_holds(up_ahead_t *ahead, apr_off_t bytes)
 
     apr_brigade_length(ahead->kept, 0, &held);
     while (held < bytes && held < MOST_BYTES
-           && read_more(ahead) == APR_SUCCESS) {
-        APR_BRIGADE_CONCAT(ahead->kept, ahead->fresh);
+           && read_more(ahead) == APR_SUCCESS
+           && keep_fresh(ahead) == APR_SUCCESS) {
         taken(ahead); /* what was not looked at has come to it */
         apr_brigade_length(ahead->kept, 0, &held);
     }
