@@ -19,37 +19,42 @@
 #include "exchange/fields.h"
 #include "http_core.h"
 
-static const up_row_t *row_of(const cmd_parms *cmd)
+const up_row_t *up_setters_row(const cmd_parms *cmd)
 {
     return cmd->info;
 }
 
-static void *field_of(const up_row_t *row, up_settings_t *settings)
+void *up_setters_field(const cmd_parms *cmd, up_settings_t *settings)
 {
-    return (char *)settings + row->offset;
+    return (char *)settings + up_setters_row(cmd)->offset;
 }
 
-/* The checks that come before a scalar is set. */
-static const char *begin(cmd_parms *cmd, const up_settings_t *settings)
+int up_setters_given(const up_settings_t *settings, const up_row_t *row)
 {
-    const up_row_t *row = row_of(cmd);
+    return (int)(settings->set[row->number / 64] >> row->number % 64 & 1);
+}
+
+const char *up_setters_begin(cmd_parms *cmd, const up_settings_t *settings)
+{
+    const up_row_t *row = up_setters_row(cmd);
     const char *error = up_section_misplaced(cmd);
 
-    if (error == NULL && (settings->set & row->bit) != 0) {
+    if (error == NULL && up_setters_given(settings, row)) {
         error = up_complaint_twice(cmd, " in this section");
     }
     return error;
 }
 
-static void mark(const cmd_parms *cmd, up_settings_t *settings)
+void up_setters_mark(const cmd_parms *cmd, up_settings_t *settings)
 {
-    settings->set |= row_of(cmd)->bit;
+    unsigned int number = up_setters_row(cmd)->number;
+
+    settings->set[number / 64] |= APR_UINT64_C(1) << number % 64;
 }
 
-/* The end of a setter whose field other fields may depend on. */
-static const char *finish(cmd_parms *cmd, up_settings_t *settings)
+const char *up_setters_finish(cmd_parms *cmd, up_settings_t *settings)
 {
-    mark(cmd, settings);
+    up_setters_mark(cmd, settings);
     up_derived_sizes(settings);
     return up_derived_conflict(cmd->pool, &settings->written);
 }
@@ -121,17 +126,17 @@ const char *up_setters_parse_version(const up_row_t *row, const char *text,
 const char *up_setters_plain(cmd_parms *cmd, void *dconf, const char *word)
 {
     up_settings_t *settings = dconf;
-    const up_row_t *row = row_of(cmd);
-    const char *error = begin(cmd, settings);
+    const up_row_t *row = up_setters_row(cmd);
+    const char *error = up_setters_begin(cmd, settings);
 
     if (error != NULL) {
         return error;
     }
-    error = row->parse(row, word, field_of(row, settings));
+    error = row->parse(row, word, up_setters_field(cmd, settings));
     if (error != NULL) {
         return up_complaint_word(cmd, error, word);
     }
-    return finish(cmd, settings);
+    return up_setters_finish(cmd, settings);
 }
 
 /* --- texts --------------------------------------------------------------- */
@@ -148,7 +153,7 @@ static const char *next_word(cmd_parms *cmd, const char **pargs)
 static const char *usage(const cmd_parms *cmd)
 {
     return apr_psprintf(cmd->pool, "%s wants %s, in quotes when it has blanks",
-                        row_of(cmd)->name, cmd->cmd->errmsg);
+                        up_setters_row(cmd)->name, cmd->cmd->errmsg);
 }
 
 /* Startup reads the configuration twice; one warning is enough. */
@@ -167,8 +172,8 @@ static const char *parse_text(cmd_parms *cmd, const char *word,
     if (hint != NULL && is_second_reading()) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, cmd->server,
                      UPLOGNO(0106) "%s at %s: \"%s\" is sent as it stands, "
-                     "but %s", row_of(cmd)->name, up_section_where(cmd), word,
-                     hint);
+                     "but %s", up_setters_row(cmd)->name,
+                     up_section_where(cmd), word, hint);
     }
     return up_text_parse(cmd, word, ptext);
 }
@@ -176,13 +181,13 @@ static const char *parse_text(cmd_parms *cmd, const char *word,
 static const char *set_text(cmd_parms *cmd, up_settings_t *settings,
                             const char *word)
 {
-    const char *error = begin(cmd, settings);
+    const char *error = up_setters_begin(cmd, settings);
 
     if (error != NULL) {
         return error;
     }
-    mark(cmd, settings);
-    return parse_text(cmd, word, field_of(row_of(cmd), settings));
+    up_setters_mark(cmd, settings);
+    return parse_text(cmd, word, up_setters_field(cmd, settings));
 }
 
 const char *up_setters_text(cmd_parms *cmd, void *dconf, const char *args)
@@ -207,12 +212,12 @@ const char *up_setters_method(cmd_parms *cmd, void *dconf, const char *word)
 
 static void *append(cmd_parms *cmd, up_settings_t *settings, int size)
 {
-    apr_array_header_t **plist = field_of(row_of(cmd), settings);
+    apr_array_header_t **plist = up_setters_field(cmd, settings);
 
     if (*plist == NULL) {
         *plist = apr_array_make(cmd->pool, 4, size);
     }
-    mark(cmd, settings);
+    up_setters_mark(cmd, settings);
     return apr_array_push(*plist);
 }
 
@@ -308,7 +313,7 @@ static const char *all_words(apr_pool_t *p, const up_word_t *words)
 const char *up_setters_failures(cmd_parms *cmd, void *dconf, const char *word)
 {
     up_settings_t *settings = dconf;
-    unsigned int *pmask = field_of(row_of(cmd), settings);
+    unsigned int *pmask = up_setters_field(cmd, settings);
     unsigned int bit = up_units_word(failures, word);
     const char *error = up_section_misplaced(cmd);
 
@@ -320,14 +325,14 @@ const char *up_setters_failures(cmd_parms *cmd, void *dconf, const char *word)
                             all_words(cmd->temp_pool, failures), NULL);
         return up_complaint_word(cmd, error, word);
     }
-    if ((settings->set & row_of(cmd)->bit) == 0) {
+    if (!up_setters_given(settings, up_setters_row(cmd))) {
         *pmask = 0;
-        mark(cmd, settings);
+        up_setters_mark(cmd, settings);
     }
     if ((*pmask & bit) != 0 && is_second_reading()) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, cmd->server,
                      UPLOGNO(0102) "%s at %s: \"%s\" stands there twice",
-                     row_of(cmd)->name, up_section_where(cmd), word);
+                     up_setters_row(cmd)->name, up_section_where(cmd), word);
     }
     *pmask |= bit;
     if ((*pmask & UP_FAIL_OFF) != 0) {
@@ -342,7 +347,7 @@ const char *up_setters_buffers(cmd_parms *cmd, void *dconf,
                                const char *number, const char *size)
 {
     up_settings_t *settings = dconf;
-    const char *error = begin(cmd, settings);
+    const char *error = up_setters_begin(cmd, settings);
 
     if (error != NULL) {
         return error;
@@ -352,19 +357,19 @@ const char *up_setters_buffers(cmd_parms *cmd, void *dconf,
         return up_complaint_word(cmd, "wants at least 2 buffers, as in \"8 "
                                  "16k\"", number);
     }
-    error = up_setters_parse_size(row_of(cmd), size,
+    error = up_setters_parse_size(up_setters_row(cmd), size,
                                   &settings->written.buffers_size);
     if (error != NULL) {
         return up_complaint_word(cmd, error, size);
     }
-    return finish(cmd, settings);
+    return up_setters_finish(cmd, settings);
 }
 
 const char *up_setters_bind(cmd_parms *cmd, void *dconf, const char *address,
                             const char *how)
 {
     up_settings_t *settings = dconf;
-    const char *error = begin(cmd, settings);
+    const char *error = up_setters_begin(cmd, settings);
     const char *hint;
     up_local_t unused;
 
@@ -376,7 +381,7 @@ const char *up_setters_bind(cmd_parms *cmd, void *dconf, const char *address,
         return up_complaint_word(cmd, "wants nothing but \"transparent\" "
                                  "after the address", how);
     }
-    mark(cmd, settings);
+    up_setters_mark(cmd, settings);
     if (strcasecmp(address, "off") == 0) {
         settings->bind = NULL;
         return how == NULL ? NULL
@@ -386,7 +391,7 @@ const char *up_setters_bind(cmd_parms *cmd, void *dconf, const char *address,
     hint = up_dollar_hint(cmd->temp_pool, address);
     if (hint != NULL) {
         return apr_psprintf(cmd->pool, "%s wants an address; %s",
-                            row_of(cmd)->name, hint);
+                            up_setters_row(cmd)->name, hint);
     }
     if (strstr(address, "%{") == NULL && address[0] != '\0'
         && !up_address_local(address, &unused)) {
@@ -404,7 +409,7 @@ const char *up_setters_lowat(cmd_parms *cmd, void *dconf, const char *size)
     if (error == NULL && settings->send_lowat != 0 && is_second_reading()) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, cmd->server,
                      UPLOGNO(0103) "%s at %s is not supported by this system "
-                     "and ignored: remove it", row_of(cmd)->name,
+                     "and ignored: remove it", up_setters_row(cmd)->name,
                      up_section_where(cmd));
     }
     return error;
@@ -429,7 +434,7 @@ const char *up_setters_path(cmd_parms *cmd, void *dconf, int argc,
                             char *const argv[])
 {
     up_settings_t *settings = dconf;
-    const char *error = begin(cmd, settings);
+    const char *error = up_setters_begin(cmd, settings);
     apr_finfo_t info;
 
     if (error != NULL) {
@@ -438,7 +443,7 @@ const char *up_setters_path(cmd_parms *cmd, void *dconf, int argc,
     if (argc < 1 || argc > 4) {
         return apr_psprintf(cmd->pool, "%s wants a directory and at most "
                             "three levels, as in \"/var/tmp/up 1 2\"",
-                            row_of(cmd)->name);
+                            up_setters_row(cmd)->name);
     }
     settings->temp_path = ap_server_root_relative(cmd->pool, argv[0]);
     if (settings->temp_path == NULL
@@ -448,7 +453,7 @@ const char *up_setters_path(cmd_parms *cmd, void *dconf, int argc,
         return up_complaint_word(cmd, "wants a directory that exists and that "
                                  "the server's User may write to", argv[0]);
     }
-    mark(cmd, settings);
+    up_setters_mark(cmd, settings);
     up_temppath_note(cmd->pool, settings->temp_path);
     return parse_levels(cmd, settings, argc - 1, argv + 1);
 }

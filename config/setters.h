@@ -21,12 +21,34 @@ typedef const char *(*up_parse_t)(const up_row_t *row, const char *text,
 struct up_row_t {
     const char *name;
     up_parse_t parse;   /* of a plain type; NULL: the setter knows */
-    apr_uint64_t bit;   /* in up_settings_t.set */
+    unsigned int number; /* of the row: its bit in up_settings_t.set */
     apr_size_t offset;  /* of the field, or the first of them */
     apr_size_t length;  /* what merging copies */
     apr_off_t least;    /* smallest good value of a plain type */
     const char *usual;  /* default of a plain type, NULL: 0 */
 };
+
+/* What every setter is made of. */
+
+/** The row that is being set, and its (first) field. */
+const up_row_t *up_setters_row(const cmd_parms *cmd);
+void *up_setters_field(const cmd_parms *cmd, up_settings_t *settings);
+
+/** Has this section set the row's directive already? */
+int up_setters_given(const up_settings_t *settings, const up_row_t *row);
+
+/**
+ * The checks that come before a scalar is set: the right kind of section,
+ * and not twice in it.
+ * @return NULL, or the complaint
+ */
+const char *up_setters_begin(cmd_parms *cmd, const up_settings_t *settings);
+
+/** Notes that this section sets the row. */
+void up_setters_mark(const cmd_parms *cmd, up_settings_t *settings);
+
+/** The same, for a field that sizes are derived from. */
+const char *up_setters_finish(cmd_parms *cmd, up_settings_t *settings);
 
 /* parsers of the plain types */
 const char *up_setters_parse_flag(const up_row_t *row, const char *text,

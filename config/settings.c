@@ -14,81 +14,16 @@
 #include "config/derived.h"
 #include "config/log.h"
 #include "config/pass.h"
+#include "config/rows_request.h"
+#include "config/rows_response.h"
+#include "config/rows_server.h"
 #include "config/setters.h"
 
-/*
- * type, name, first field, last field, least value, default, usage.
- * WSIZE is a SIZE that others are derived from; the names of the other types
- * are those of their setters.
- */
+/* The table, in parts by theme; each part has the types that only it uses. */
 #define UP_SETTINGS(ROW)                                                      \
-    ROW(METHOD, Method, method, method, 0, NULL,                              \
-        "a method or an expression")                                          \
-    ROW(VERSION, HTTPVersion, http_version, http_version, 0, "1.1",           \
-        "1.0 or 1.1")                                                         \
-    ROW(HEADER, SetHeader, set_headers, set_headers, 0, NULL,                 \
-        "the name of a header field and its value")             \
-    ROW(TEXT, SetBody, set_body, set_body, 0, NULL,                           \
-        "a text")                                            \
-    ROW(FLAG, PassRequestHeaders, pass_request_headers,                       \
-        pass_request_headers, 0, "on", "on or off")                           \
-    ROW(FLAG, PassRequestBody, pass_request_body, pass_request_body, 0,       \
-        "on", "on or off")                                                    \
-    ROW(FLAG, RequestBuffering, request_buffering, request_buffering, 0,      \
-        "on", "on or off")                                                    \
-    ROW(SIZE, RequestBufferSize, request_buffer_size, request_buffer_size,    \
-        1, "16k", "a size such as 16k")                                       \
-    ROW(NUM, HeadersHashMaxSize, headers_hash_max_size,                       \
-        headers_hash_max_size, 1, "512", "a number such as 512")              \
-    ROW(NUM, HeadersHashBucketSize, headers_hash_bucket_size,                 \
-        headers_hash_bucket_size, 1, "64", "a number such as 64")             \
-    ROW(BIND, Bind, bind, bind_transparent, 0, NULL,                          \
-        "a local address and, if need be, transparent; or off")               \
-    ROW(FLAG, SocketKeepalive, socket_keepalive, socket_keepalive, 0, "off",  \
-        "on or off")                                                          \
-    ROW(SIZE, SocketRcvbuf, socket_rcvbuf, socket_rcvbuf, 0, "0",             \
-        "a size such as 64k")                                                 \
-    ROW(SIZE, SocketSndbuf, socket_sndbuf, socket_sndbuf, 0, "0",             \
-        "a size such as 64k")                                                 \
-    ROW(LOWAT, SendLowat, send_lowat, send_lowat, 0, "0",                     \
-        "a size such as 1k")                                                  \
-    ROW(FLAG, IgnoreClientAbort, ignore_client_abort, ignore_client_abort,    \
-        0, "off", "on or off")                                                \
-    ROW(FLAG, Async, async, async, 0, "on", "on or off")                      \
-    ROW(TIME, ConnectTimeout, connect_timeout, connect_timeout, 1, "60s",     \
-        "a time such as 60s")                                                 \
-    ROW(TIME, SendTimeout, send_timeout, send_timeout, 1, "60s",              \
-        "a time such as 60s")                                                 \
-    ROW(TIME, ReadTimeout, read_timeout, read_timeout, 1, "60s",              \
-        "a time such as 60s")                                                 \
-    ROW(FAILURES, NextUpstream, next_upstream, next_upstream, 0, NULL,        \
-        "words such as error timeout http_502, or off")                       \
-    ROW(NUM, NextUpstreamTries, next_upstream_tries, next_upstream_tries, 0,  \
-        "0", "a number such as 3, 0 for no limit")                            \
-    ROW(TIME, NextUpstreamTimeout, next_upstream_timeout,                     \
-        next_upstream_timeout, 0, "0", "a time such as 10s, 0 for no limit")  \
-    ROW(FLAG, InterceptErrors, intercept_errors, intercept_errors, 0, "off",  \
-        "on or off")                                                          \
-    ROW(FLAG, Buffering, buffering, buffering, 0, "on", "on or off")          \
-    ROW(WSIZE, BufferSize, written.buffer_size, written.buffer_size, 1, NULL, \
-        "a size such as 16k")                                                 \
-    ROW(WSIZE, MaxHeaderSize, written.max_header_size,                        \
-        written.max_header_size, 1, NULL, "a size such as 64k")               \
-    ROW(BUFFERS, Buffers, written.buffers_num, written.buffers_size, 1, NULL, \
-        "a number and a size, as in 8 16k")                                   \
-    ROW(WSIZE, BusyBuffersSize, written.busy_buffers_size,                    \
-        written.busy_buffers_size, 1, NULL, "a size such as 32k")             \
-    ROW(WSIZE, MaxTempFileSize, written.max_temp_file_size,                   \
-        written.max_temp_file_size, 0, NULL,                                  \
-        "a size such as 1024m, 0 for no file")                                \
-    ROW(WSIZE, TempFileWriteSize, written.temp_file_write_size,               \
-        written.temp_file_write_size, 1, NULL, "a size such as 32k")          \
-    ROW(PATH, TempPath, temp_path, temp_levels, 0, NULL,                      \
-        "a directory and at most three levels")                               \
-    ROW(NAMES, PassHeader, pass_headers, pass_headers, 0, NULL,               \
-        "the name of a header field")                                         \
-    ROW(NAMES, HideHeader, hide_headers, hide_headers, 0, NULL,               \
-        "the name of a header field")
+    UP_ROWS_REQUEST(ROW)                                                      \
+    UP_ROWS_SERVER(ROW)                                                       \
+    UP_ROWS_RESPONSE(ROW)
 
 typedef enum row_e {
 #define NUMBER(type, name, first, last, least, usual, help) ROW_##name,
@@ -97,27 +32,15 @@ typedef enum row_e {
     ROW_COUNT
 } row_e;
 
-_Static_assert(ROW_COUNT <= 64, "up_settings_t.set has no bit for every row");
-
-#define BIT(number) (APR_UINT64_C(1) << (number))
+_Static_assert(ROW_COUNT <= 64 * UP_SETTINGS_WORDS,
+               "up_settings_t.set has no bit for every row");
 
 /* --- types: the parser of a plain one, the setter and its arguments ------ */
 
 #define PARSE_FLAG     up_setters_parse_flag
 #define PARSE_TIME     up_setters_parse_time
 #define PARSE_SIZE     up_setters_parse_size
-#define PARSE_WSIZE    up_setters_parse_size
-#define PARSE_LOWAT    up_setters_parse_size
 #define PARSE_NUM      up_setters_parse_num
-#define PARSE_VERSION  up_setters_parse_version
-#define PARSE_TEXT     NULL
-#define PARSE_METHOD   NULL
-#define PARSE_HEADER   NULL
-#define PARSE_NAMES    NULL
-#define PARSE_FAILURES NULL
-#define PARSE_BUFFERS  NULL
-#define PARSE_BIND     NULL
-#define PARSE_PATH     NULL
 
 #define WHERE (RSRC_CONF | ACCESS_CONF)
 
@@ -131,21 +54,7 @@ _Static_assert(ROW_COUNT <= 64, "up_settings_t.set has no bit for every row");
 #define SET_FLAG(name, row, help)     ONE(name, up_setters_plain, row, help)
 #define SET_TIME(name, row, help)     ONE(name, up_setters_plain, row, help)
 #define SET_SIZE(name, row, help)     ONE(name, up_setters_plain, row, help)
-#define SET_WSIZE(name, row, help)    ONE(name, up_setters_plain, row, help)
 #define SET_NUM(name, row, help)      ONE(name, up_setters_plain, row, help)
-#define SET_VERSION(name, row, help)  ONE(name, up_setters_plain, row, help)
-#define SET_LOWAT(name, row, help)    ONE(name, up_setters_lowat, row, help)
-#define SET_TEXT(name, row, help)     RAW(name, up_setters_text, row, help)
-#define SET_METHOD(name, row, help)   ONE(name, up_setters_method, row, help)
-#define SET_NAMES(name, row, help)    ONE(name, up_setters_name, row, help)
-#define SET_HEADER(name, row, help)   RAW(name, up_setters_header, row, help)
-#define SET_BUFFERS(name, row, help)  TWO(name, up_setters_buffers, row, help)
-#define SET_BIND(name, row, help)                                             \
-    AP_INIT_TAKE12(name, up_setters_bind, row, WHERE, help)
-#define SET_FAILURES(name, row, help)                                         \
-    AP_INIT_ITERATE(name, up_setters_failures, row, WHERE, help)
-#define SET_PATH(name, row, help)                                             \
-    AP_INIT_TAKE_ARGV(name, up_setters_path, row, WHERE, help)
 
 /* --- the table, twice expanded ------------------------------------------- */
 
@@ -155,7 +64,7 @@ _Static_assert(ROW_COUNT <= 64, "up_settings_t.set has no bit for every row");
 
 static const up_row_t rows[ROW_COUNT] = {
 #define DESCRIBE(type, name, first, last, least, usual, help)                 \
-    [ROW_##name] = {"Upstream" #name, PARSE_##type, BIT(ROW_##name),          \
+    [ROW_##name] = {"Upstream" #name, PARSE_##type, ROW_##name,               \
                     offsetof(up_settings_t, first), SPAN(first, last), least, \
                     usual},
     UP_SETTINGS(DESCRIBE)
@@ -174,11 +83,11 @@ const command_rec up_settings_commands[] = {
 };
 
 /* Rows whose change makes the sizes, or the hidden fields, change. */
-#define SIZES                                                                 \
-    (BIT(ROW_BufferSize) | BIT(ROW_MaxHeaderSize) | BIT(ROW_Buffers)          \
-     | BIT(ROW_BusyBuffersSize) | BIT(ROW_MaxTempFileSize)                    \
-     | BIT(ROW_TempFileWriteSize))
-#define HIDDEN (BIT(ROW_PassHeader) | BIT(ROW_HideHeader))
+static const row_e size_rows[] = {
+    ROW_BufferSize, ROW_MaxHeaderSize, ROW_Buffers, ROW_BusyBuffersSize,
+    ROW_MaxTempFileSize, ROW_TempFileWriteSize
+};
+static const row_e hidden_rows[] = { ROW_PassHeader, ROW_HideHeader };
 
 /* --- making -------------------------------------------------------------- */
 
@@ -246,26 +155,52 @@ static void merge_hidden(apr_pool_t *p, up_settings_t *merged,
     }
 }
 
+#define GIVEN(settings, list)                                                 \
+    any_given(settings, list, sizeof(list) / sizeof((list)[0]))
+
+static int any_given(const up_settings_t *settings, const row_e *list,
+                     apr_size_t count)
+{
+    apr_size_t i;
+
+    for (i = 0; i < count; i++) {
+        if (up_setters_given(settings, &rows[list[i]])) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Copies what the inner section has set, row by row. */
+static void merge_rows(up_settings_t *merged, const up_settings_t *inner)
+{
+    apr_uint64_t left;
+    int word;
+
+    for (word = 0; word < UP_SETTINGS_WORDS; word++) {
+        for (left = inner->set[word]; left != 0; left &= left - 1) {
+            const up_row_t *row = &rows[64 * word + __builtin_ctzll(left)];
+
+            memcpy((char *)merged + row->offset,
+                   (const char *)inner + row->offset, row->length);
+        }
+        merged->set[word] |= inner->set[word];
+    }
+}
+
 void *up_settings_merge(apr_pool_t *p, void *base, void *add)
 {
     const up_settings_t *inner = add;
     up_settings_t *merged = apr_pmemdup(p, base, sizeof(*merged));
-    apr_uint64_t left;
 
-    for (left = inner->set; left != 0; left &= left - 1) {
-        const up_row_t *row = &rows[__builtin_ctzll(left)];
-
-        memcpy((char *)merged + row->offset,
-               (const char *)inner + row->offset, row->length);
-    }
-    merged->set |= inner->set;
+    merge_rows(merged, inner);
     if (inner->pass != NULL) {
         merged->pass = inner->pass;
     }
-    if ((inner->set & SIZES) != 0) {
+    if (GIVEN(inner, size_rows)) {
         up_derived_sizes(merged);
     }
-    if ((inner->set & HIDDEN) != 0) {
+    if (GIVEN(inner, hidden_rows)) {
         merge_hidden(p, merged, inner);
     }
     return merged;

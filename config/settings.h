@@ -41,9 +41,13 @@ typedef struct up_sizes_t {
     apr_off_t temp_file_write_size;
 } up_sizes_t;
 
+/** Words of the mask of rows: 64 rows each. */
+#define UP_SETTINGS_WORDS 2
+
 struct up_settings_t {
-    apr_uint64_t set; /* bit n: row n of the table was set here or, in a
-                         merged object, in one of its sections */
+    apr_uint64_t set[UP_SETTINGS_WORDS]; /* bit n: row n of the table was set
+                                            here or, in a merged object, in
+                                            one of its sections */
 
     const up_pass_t *pass; /* UpstreamPass of this section or of the nearest
                               one around it; NULL: none */

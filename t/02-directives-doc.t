@@ -42,7 +42,8 @@ sub described {
 
 # --- the source -------------------------------------------------------------
 
-my $settings = slurp('config/settings.c');
+my $settings = join "\n", map { slurp(substr $_, 1 + length $top) }
+    glob "$top/config/rows_*.h";
 my $tables = join "\n", map { slurp(substr $_, 1 + length $top) }
     glob "$top/config/*.c";
 
