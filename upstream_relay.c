@@ -17,6 +17,7 @@ void up_machine_release(up_request_t *ur, int reusable,
 {
     up_try_t *tried = up_trail_last(ur->trail);
     apr_time_t now = apr_time_now();
+    up_timing_t timing;
 
     if (ur->leg.conn) {
         if (ur->leaving) {
@@ -36,7 +37,9 @@ void up_machine_release(up_request_t *ur, int reusable,
     ur->connecting = 0;
     up_trail_close(ur->trail, now);
     if (ur->peer) {
-        if (up_balancer_done(ur->pick, ur->peer, outcome, now)) {
+        timing.header = tried->header_time;
+        timing.response = tried->response_time;
+        if (up_balancer_done(ur->pick, ur->peer, outcome, &timing, now)) {
             ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, ur->r, UPLOGNO(0424)
                           "upstream server %s temporarily disabled "
                           "(max_fails, fail_timeout of UpstreamServer)",

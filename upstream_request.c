@@ -203,7 +203,7 @@ up_request_t *up_request_make(request_rec *r, const up_pass_t *pass,
     ur->leg.parser = up_parser_make(r->pool,
                                     (apr_size_t)settings->buffer_size,
                                     (apr_size_t)settings->max_header_size);
-    ur->pick = up_balancer_begin(r->pool, pass->group->peers,
+    ur->pick = up_balancer_begin(r->pool, r, pass->group->peers,
                                  settings->next_upstream_tries);
     ur->state = UP_RECEIVE;
     apr_pool_cleanup_register(r->pool, ur, abandoned, apr_pool_cleanup_null);

@@ -45,6 +45,9 @@ struct up_group_t {
     up_peers_t *peers;           /* this child's, peers/peer.h */
 };
 
+/** A new group with the defaults, in the list from now on. */
+up_group_t *up_group_make(apr_pool_t *p, const char *name, const char *where);
+
 /** Lookup by name, in any case; explicit groups only. */
 up_group_t *up_group_find(const char *name);
 

@@ -9,29 +9,60 @@
 
 #include <string.h>
 
-static int list_size(const up_peers_t *peers)
+#include "apr_strings.h"
+
+#define TRIED_AT_FIRST 8
+
+static int was_tried(const up_pick_t *pick, const up_peer_t *peer)
 {
-    return peers->primary.count > peers->backup.count ? peers->primary.count
-                                                      : peers->backup.count;
+    int i;
+
+    for (i = 0; i < pick->ntried; i++) {
+        if (pick->tried[i] == peer->serial) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void note_tried(up_pick_t *pick, const up_peer_t *peer)
+{
+    unsigned int *larger;
+
+    if (pick->ntried == pick->room) {
+        pick->room = pick->room ? 2 * pick->room : TRIED_AT_FIRST;
+        larger = apr_palloc(pick->p, sizeof(*larger)
+                                         * (apr_size_t)pick->room);
+        if (pick->ntried) {
+            memcpy(larger, pick->tried, sizeof(*larger)
+                                            * (apr_size_t)pick->ntried);
+        }
+        pick->tried = larger;
+    }
+    pick->tried[pick->ntried++] = peer->serial;
 }
 
 int up_balancer_usable_locked(const up_pick_t *pick, const up_peer_t *peer,
                               apr_time_t now)
 {
-    return !pick->tried[peer->index] && up_peer_usable_locked(peer, now);
+    return !was_tried(pick, peer) && up_peer_usable_locked(peer, now);
 }
 
-up_pick_t *up_balancer_begin(apr_pool_t *p, up_peers_t *peers,
-                             int max_tries)
+up_pick_t *up_balancer_begin(apr_pool_t *p, request_rec *r,
+                             up_peers_t *peers, int max_tries)
 {
     up_pick_t *pick = apr_pcalloc(p, sizeof(*pick));
 
+    pick->r = r;
+    pick->p = p;
     pick->peers = peers;
     pick->method = &up_balancer_round_robin;
-    pick->tried = apr_pcalloc(p, (apr_size_t)list_size(peers));
     pick->tries = peers->primary.usable + peers->backup.usable;
     if (max_tries > 0 && pick->tries > max_tries) {
         pick->tries = max_tries;
+    }
+    if (pick->method->begin) {
+        pick->method->begin(pick);
     }
     return pick;
 }
@@ -46,27 +77,35 @@ up_peer_t *up_balancer_pick(up_pick_t *pick, apr_time_t now)
         peer = pick->method->pick(pick, &peers->primary, now);
         if (!peer && peers->backup.count) {
             pick->on_backup = 1;
-            memset(pick->tried, 0, (apr_size_t)list_size(peers));
         }
     }
     if (pick->on_backup) {
         peer = pick->method->pick(pick, &peers->backup, now);
     }
     if (peer) {
-        pick->tried[peer->index] = 1;
         up_peer_take_locked(peer, now);
     }
     apr_thread_mutex_unlock(peers->lock);
+    if (peer) {
+        note_tried(pick, peer);
+    }
     return peer;
 }
 
 int up_balancer_done(up_pick_t *pick, up_peer_t *peer, up_outcome_e outcome,
-                     apr_time_t now)
+                     const up_timing_t *timing, apr_time_t now)
 {
+    up_peers_t *peers = pick->peers;
+
     if (pick->tries > 0) {
         pick->tries--;
     }
-    return up_peer_give(pick->peers, peer, outcome, now);
+    if (pick->method->done && timing) {
+        apr_thread_mutex_lock(peers->lock);
+        pick->method->done(pick, peer, outcome, timing, now);
+        apr_thread_mutex_unlock(peers->lock);
+    }
+    return up_peer_give(peers, peer, outcome, now);
 }
 
 int up_balancer_addressless(const up_pick_t *pick)
@@ -74,22 +113,28 @@ int up_balancer_addressless(const up_pick_t *pick)
     return pick->peers->primary.count + pick->peers->backup.count == 0;
 }
 
+static int any_usable_locked(const up_pick_t *pick, const up_peerlist_t *list,
+                             apr_time_t now)
+{
+    int i;
+
+    for (i = 0; i < list->count; i++) {
+        if (up_balancer_usable_locked(pick, list->peers[i], now)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 int up_balancer_another(const up_pick_t *pick, apr_time_t now)
 {
     up_peers_t *peers = pick->peers;
-    int found = 0;
-    int i;
+    int found;
 
     apr_thread_mutex_lock(peers->lock);
-    for (i = 0; !pick->on_backup && !found && i < peers->primary.count; i++) {
-        found = up_balancer_usable_locked(pick, &peers->primary.peers[i],
-                                          now);
-    }
-    for (i = 0; !found && i < peers->backup.count; i++) {
-        /* moving to the backups forgets what was tried */
-        found = !(pick->on_backup && pick->tried[i]) &&
-                up_peer_usable_locked(&peers->backup.peers[i], now);
-    }
+    found = (!pick->on_backup
+             && any_usable_locked(pick, &peers->primary, now))
+            || any_usable_locked(pick, &peers->backup, now);
     apr_thread_mutex_unlock(peers->lock);
     return found;
 }

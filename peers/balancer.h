@@ -16,21 +16,42 @@ typedef struct up_balancer_t up_balancer_t;
 
 /** One request's search for a peer. In the request's pool, one thread. */
 struct up_pick_t {
+    request_rec *r;   /* NULL in unit tests */
+    apr_pool_t *p;
     up_peers_t *peers;
     const up_balancer_t *method;
-    unsigned char *tried; /* a byte a peer of the list in use */
+    void *method_data;    /* the method's, of this request; NULL: none */
+    unsigned int *tried;  /* serials of the peers tried */
+    int ntried;
+    int room;             /* of `tried` */
     int on_backup;        /* moved to the backup list, for good */
     int tries;            /* left; counted down by up_balancer_done */
 };
 
+/** What a finished try tells a method that learns. Microseconds, -1: none. */
+typedef struct up_timing_t {
+    apr_interval_time_t header;   /* until the response head */
+    apr_interval_time_t response; /* until the last byte */
+} up_timing_t;
+
 struct up_balancer_t {
     const char *name;
     /**
+     * Before the first pick, without the lock: what it wants to know of the
+     * request (a key) goes to pick->method_data. NULL: nothing.
+     */
+    void (*begin)(up_pick_t *pick);
+    /**
      * Chooses among the usable, untried peers of `list` and counts what the
-     * method counts. Called with peers->lock held; must not call out.
+     * method counts. Called with peers->lock held; must not call out. What it
+     * keeps of a list (a ring of points) it makes anew when list->version has
+     * changed.
      * @return NULL: none can be chosen
      */
     up_peer_t *(*pick)(up_pick_t *pick, up_peerlist_t *list, apr_time_t now);
+    /** A try has ended. Lock held. NULL: nothing to learn. */
+    void (*done)(up_pick_t *pick, up_peer_t *peer, up_outcome_e outcome,
+                 const up_timing_t *timing, apr_time_t now);
 };
 
 extern const up_balancer_t up_balancer_round_robin;
@@ -42,9 +63,10 @@ int up_balancer_usable_locked(const up_pick_t *pick, const up_peer_t *peer,
 /**
  * Starts a request's search. tries = the servers that are not down, backups
  * included, capped by `max_tries` (0: no cap), as in nginx.
+ * @param r may be NULL where the method does not look at the request
  */
-up_pick_t *up_balancer_begin(apr_pool_t *p, up_peers_t *peers,
-                             int max_tries);
+up_pick_t *up_balancer_begin(apr_pool_t *p, request_rec *r,
+                             up_peers_t *peers, int max_tries);
 
 /**
  * The next peer, counted and marked as tried. Takes the lock.
@@ -55,10 +77,11 @@ up_peer_t *up_balancer_pick(up_pick_t *pick, apr_time_t now);
 /**
  * Ends the try on `peer` and uses up one of the tries; with UP_OUTCOME_OK
  * nothing more follows.
+ * @param timing of the try, NULL: nothing is known
  * @return 1 when the failure took the peer out of service
  */
 int up_balancer_done(up_pick_t *pick, up_peer_t *peer, up_outcome_e outcome,
-                     apr_time_t now);
+                     const up_timing_t *timing, apr_time_t now);
 
 /**
  * Is there another peer that could be tried now? Used to keep a real answer

@@ -16,14 +16,14 @@ static up_peer_t *pick_round_robin(up_pick_t *pick, up_peerlist_t *list,
     int i;
 
     for (i = 0; i < list->count; i++) {
-        peer = &list->peers[i];
+        peer = list->peers[i];
         if (!up_balancer_usable_locked(pick, peer, now)) {
             continue;
         }
         peer->current += peer->effective;
         total += peer->effective;
         /* what failures took away comes back one choice at a time */
-        if (peer->effective < peer->weight) {
+        if (peer->effective < up_peer_weight(peer)) {
             peer->effective++;
         }
         if (!best || peer->current > best->current) {

@@ -31,20 +31,30 @@ static const char *name_of(apr_pool_t *p, const up_server_t *server,
                         (unsigned int)addr->port);
 }
 
-static void add_server(apr_pool_t *p, up_peerlist_t *list,
-                       const up_server_t *server)
+static void init_state(up_peerstate_t *state, const up_server_t *server)
+{
+    atomic_init(&state->weight, server->weight);
+    atomic_init(&state->max_conns, server->max_conns);
+    atomic_init(&state->admin, server->down ? UP_ADMIN_DOWN : UP_ADMIN_UP);
+}
+
+static void add_server(apr_pool_t *p, up_peers_t *peers,
+                       up_peerlist_t *list, const up_server_t *server)
 {
     apr_sockaddr_t *addr;
     up_peer_t *peer;
 
     for (addr = server->addrs; addr; addr = addr->next) {
-        peer = &list->peers[list->count];
+        peer = apr_pcalloc(p, sizeof(*peer));
         peer->server = server;
         peer->addr = addr;
         peer->name = name_of(p, server, addr);
-        peer->index = list->count++;
-        peer->weight = server->weight;
+        peer->serial = ++peers->serials;
         peer->effective = server->weight;
+        peer->state = apr_pcalloc(p, sizeof(*peer->state));
+        init_state(peer->state, server);
+        peer->index = list->count;
+        list->peers[list->count++] = peer;
         if (!server->down) {
             list->usable++;
         }
@@ -69,9 +79,10 @@ static int count_addresses(const apr_array_header_t *servers, int backup)
     return count;
 }
 
-static void fill_list(apr_pool_t *p, up_peerlist_t *list,
-                      const apr_array_header_t *servers, int backup)
+static void fill_list(apr_pool_t *p, up_peers_t *peers, up_peerlist_t *list,
+                      int backup)
 {
+    const apr_array_header_t *servers = peers->group->servers;
     const up_server_t *server;
     int i;
 
@@ -80,7 +91,7 @@ static void fill_list(apr_pool_t *p, up_peerlist_t *list,
     for (i = 0; i < servers->nelts; i++) {
         server = &APR_ARRAY_IDX(servers, i, up_server_t);
         if (!server->backup == !backup) {
-            add_server(p, list, server);
+            add_server(p, peers, list, server);
         }
     }
 }
@@ -98,8 +109,8 @@ static void make_peers(up_group_t *group, void *baton)
     making->rv = apr_thread_mutex_create(&peers->lock,
                                          APR_THREAD_MUTEX_DEFAULT,
                                          making->p);
-    fill_list(making->p, &peers->primary, group->servers, 0);
-    fill_list(making->p, &peers->backup, group->servers, 1);
+    fill_list(making->p, peers, &peers->primary, 0);
+    fill_list(making->p, peers, &peers->backup, 1);
     peers->single = (peers->primary.count == 1 && peers->backup.count == 0);
     group->peers = peers;
 }
@@ -112,69 +123,84 @@ apr_status_t up_peers_child_init(apr_pool_t *p)
     return making.rv;
 }
 
+/* Nothing else is ordered by these counters. */
+#define GET(field)        atomic_load_explicit(field, memory_order_relaxed)
+#define SET(field, value) \
+    atomic_store_explicit(field, value, memory_order_relaxed)
+#define ADD(field, value) \
+    atomic_fetch_add_explicit(field, value, memory_order_relaxed)
+
 /** More than fail_timeout since the running window began? */
 static int window_over(const up_peer_t *peer, apr_time_t now)
 {
-    return apr_time_sec(now) - peer->checked >
+    return apr_time_sec(now) - GET(&peer->state->checked) >
            apr_time_sec(peer->server->fail_timeout);
 }
 
 int up_peer_usable_locked(const up_peer_t *peer, apr_time_t now)
 {
-    const up_server_t *server = peer->server;
+    const up_peerstate_t *state = peer->state;
+    int max_conns = GET(&state->max_conns);
+    int max_fails = peer->server->max_fails;
 
-    if (server->down) {
+    if (GET(&state->admin) != UP_ADMIN_UP) {
         return 0;
     }
-    if (server->max_conns && peer->in_use >= server->max_conns) {
+    if (max_conns && GET(&state->in_use) >= max_conns) {
         return 0;
     }
-    return !server->max_fails || peer->fails < server->max_fails ||
+    return !max_fails || GET(&state->fails) < max_fails ||
            window_over(peer, now);
 }
 
 void up_peer_take_locked(up_peer_t *peer, apr_time_t now)
 {
-    peer->in_use++;
+    ADD(&peer->state->in_use, 1);
     /* of a server that rests, one request a window goes through */
     if (window_over(peer, now)) {
-        peer->checked = apr_time_sec(now);
+        SET(&peer->state->checked, apr_time_sec(now));
     }
 }
 
 /** Lock held. @return 1: out of service now */
 static int count_failure(up_peer_t *peer, apr_time_t now)
 {
-    const up_server_t *server = peer->server;
+    up_peerstate_t *state = peer->state;
+    int max_fails = peer->server->max_fails;
+    int fails = ADD(&state->fails, 1) + 1;
 
-    peer->fails++;
-    peer->accessed = peer->checked = apr_time_sec(now);
-    if (!server->max_fails) {
+    SET(&state->accessed, apr_time_sec(now));
+    SET(&state->checked, apr_time_sec(now));
+    if (!max_fails) {
         return 0;
     }
-    peer->effective -= peer->weight / server->max_fails;
+    peer->effective -= up_peer_weight(peer) / max_fails;
     if (peer->effective < 0) {
         peer->effective = 0;
     }
-    return peer->fails >= server->max_fails;
+    return fails >= max_fails;
 }
 
 int up_peer_give(up_peers_t *peers, up_peer_t *peer, up_outcome_e outcome,
                  apr_time_t now)
 {
+    up_peerstate_t *state = peer->state;
     int out = 0;
 
+    ADD(&state->in_use, -1);
+    if (outcome == UP_OUTCOME_NONE) {
+        return 0;
+    }
     apr_thread_mutex_lock(peers->lock);
-    peer->in_use--;
     if (peers->single) {
         out = 0;
     }
     else if (outcome == UP_OUTCOME_FAILED) {
         out = count_failure(peer, now);
     }
-    else if (outcome != UP_OUTCOME_NONE && peer->accessed < peer->checked) {
+    else if (GET(&state->accessed) < GET(&state->checked)) {
         /* chosen after its last failure, and answered */
-        peer->fails = 0;
+        SET(&state->fails, 0);
     }
     apr_thread_mutex_unlock(peers->lock);
     return out;

@@ -1,58 +1,99 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE. */
 
 /**
- * The servers of a group as this child knows them: one peer an address, with
- * its failures and the requests under way. A server that did not resolve has
- * none.
+ * The servers of a group as this child knows them: one peer an address.
  *
- * Made in child_init, lives as long as the child. Fields marked L are only
- * touched with peers->lock held; the others never change.
+ * A peer is this child's: its place in the lists, its turn in the round
+ * robin, its kept connections. What is *known of the server* is its state,
+ * up_peerstate_t: atomic counters, in the child's memory or, for a group with
+ * a zone, in memory that all children share. Nobody holds a lock to read or
+ * write a state.
+ *
+ * Made in child_init. Fields marked L are only touched with peers->lock held;
+ * those of a state are atomic, the others never change while the peer is in
+ * a list.
  */
 
 #ifndef UP_PEER_H
 #define UP_PEER_H
+
+#include <stdatomic.h>
 
 #include "apr_network_io.h"
 #include "apr_thread_mutex.h"
 #include "apr_time.h"
 #include "mod_upstream_proxy.h"
 
+/** What an operator has ordered, apart from what is found out. */
+typedef enum up_admin_e {
+    UP_ADMIN_UP,
+    UP_ADMIN_DRAIN, /* only requests that stick to it */
+    UP_ADMIN_DOWN
+} up_admin_e;
+
+/**
+ * What is known of the server behind an address. Lock-free atomics: one of
+ * these may stand in shared memory. Times are apr_time_t; those that nginx
+ * counts in seconds are in seconds.
+ */
+typedef struct up_peerstate_t {
+    atomic_int in_use;          /* requests under way */
+    atomic_int fails;           /* as nginx counts them */
+    atomic_llong accessed;      /* last failure, seconds */
+    atomic_llong checked;       /* start of the fail_timeout window, seconds */
+    atomic_int admin;           /* up_admin_e */
+    atomic_int weight;          /* as configured or as ordered, >= 1 */
+    atomic_int max_conns;       /* the same, 0: no limit */
+    atomic_llong available_since; /* recovered at, 0: since the start */
+} up_peerstate_t;
+
 struct up_peer_t {
     const up_server_t *server;
     apr_sockaddr_t *addr;
     const char *name; /* "127.0.0.1:8080", "[::1]:80", "unix:/path" */
-    int index;        /* place in its list */
-    int weight;
+    unsigned int serial; /* of no other peer of the group, ever */
+    int index;        /* L place in its list */
     int effective;    /* L smooth weighted round robin */
     int current;      /* L */
-    int in_use;       /* L requests under way */
-    int fails;        /* L */
-    apr_time_t accessed; /* L last failure, in seconds as nginx */
-    apr_time_t checked;  /* L start of the fail_timeout window, in seconds */
-    up_pool_t *pool;     /* its connections, set by transport/backend_pool */
+    up_peerstate_t *state; /* never NULL */
+    up_pool_t *pool;  /* its connections, set by transport/backend_pool */
 };
 
-/** Primaries or backups. */
+/** Primaries or backups. The array is replaced when names change. */
 typedef struct up_peerlist_t {
-    up_peer_t *peers;
-    int count;
-    int usable; /* not `down` */
+    up_peer_t **peers; /* L */
+    int count;         /* L */
+    int usable;        /* L not `down` */
+    unsigned int version; /* L changes whenever the array does */
 } up_peerlist_t;
 
 struct up_peers_t {
     const up_group_t *group;
     apr_thread_mutex_t *lock;
+    unsigned int serials; /* L given so far */
     up_peerlist_t primary;
     up_peerlist_t backup;
-    int single; /* one address, no backup: never taken out, as in nginx */
+    int single; /* L one address, no backup: never taken out, as in nginx */
+    void *method_data; /* L what the balancing method keeps for the group */
 };
 
 /** child_init: makes group->peers for every group, in pool p. */
 apr_status_t up_peers_child_init(apr_pool_t *p);
 
+/** The weight that counts now. */
+static inline int up_peer_weight(const up_peer_t *peer)
+{
+    return atomic_load_explicit(&peer->state->weight, memory_order_relaxed);
+}
+
+static inline int up_peer_in_use(const up_peer_t *peer)
+{
+    return atomic_load_explicit(&peer->state->in_use, memory_order_relaxed);
+}
+
 /**
- * May this peer be chosen now? Not down, below max_conns, not resting after
- * max_fails failures. Lock held.
+ * May this peer be chosen now? Not down or draining, below max_conns, not
+ * resting after max_fails failures. Lock held.
  */
 int up_peer_usable_locked(const up_peer_t *peer, apr_time_t now);
 

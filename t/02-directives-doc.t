@@ -57,7 +57,7 @@ while ($settings =~ /\bROW\(\s*[A-Z]+,\s*(\w+),([^"()]*?)(NULL|"([^"]*)"),/gs)
 my %directive = map { $_ => 1 } keys %default,
     $tables =~ /\bAP_INIT_\w+\(\s*"(<?Upstream\w*)"/g;
 
-my ($params) = slurp('config/group.c') =~ /\bparams\[\] = \{(.*?)\n\};/s;
+my ($params) = slurp('config/server.c') =~ /\bparams\[\] = \{(.*?)\n\};/s;
 my %param = map { $_ => 1 }
     ($params // '') =~ /\{\s*"([a-z_]+=?)",\s*(?!NOT_YET)[A-Z]+,/g;
 

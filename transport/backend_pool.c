@@ -213,10 +213,10 @@ int up_pool_idle(const up_group_t *group)
     int count;
 
     if (peers->primary.count) {
-        room = peers->primary.peers[0].pool->room;
+        room = peers->primary.peers[0]->pool->room;
     }
     else if (peers->backup.count) {
-        room = peers->backup.peers[0].pool->room;
+        room = peers->backup.peers[0]->pool->room;
     }
     else {
         return 0;

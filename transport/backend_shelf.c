@@ -319,7 +319,7 @@ static apr_status_t make_pools(apr_pool_t *p, up_room_t *room,
     int i;
 
     for (i = 0; i < list->count && rv == APR_SUCCESS; i++) {
-        rv = make_peer_pool(p, room, &list->peers[i].pool);
+        rv = make_peer_pool(p, room, &list->peers[i]->pool);
     }
     return rv;
 }
@@ -352,10 +352,10 @@ void up_room_each_pool(const up_room_t *rooms,
     for (; rooms; rooms = rooms->next) {
         peers = rooms->group->peers;
         for (i = 0; i < peers->primary.count; i++) {
-            visit(peers->primary.peers[i].pool);
+            visit(peers->primary.peers[i]->pool);
         }
         for (i = 0; i < peers->backup.count; i++) {
-            visit(peers->backup.peers[i].pool);
+            visit(peers->backup.peers[i]->pool);
         }
     }
 }

@@ -19,7 +19,7 @@ static up_peers_t *start(up_group_t *group)
 
 static up_pick_t *begin(up_peers_t *peers)
 {
-    return up_balancer_begin(unit_pool, peers, 0);
+    return up_balancer_begin(unit_pool, NULL, peers, 0);
 }
 
 /* One request that is answered by the first peer. "-": there is none. */
@@ -29,7 +29,7 @@ static const char *one(up_peers_t *peers, apr_time_t now)
     up_peer_t *peer = up_balancer_pick(pick, now);
 
     if (peer) {
-        up_balancer_done(pick, peer, UP_OUTCOME_OK, now);
+        up_balancer_done(pick, peer, UP_OUTCOME_OK, NULL, now);
     }
     return peer ? peer->name : "-";
 }
@@ -82,12 +82,12 @@ START_TEST(names)
     ck_assert_int_eq(peers->primary.count, 4);
     ck_assert_int_eq(peers->primary.usable, 4);
     ck_assert_int_eq(peers->backup.count, 0);
-    ck_assert_str_eq(peers->primary.peers[0].name, "127.0.0.1:80");
-    ck_assert_str_eq(peers->primary.peers[1].name, "[::1]:81");
-    ck_assert_str_eq(peers->primary.peers[2].name, "10.0.0.1:82");
-    ck_assert_str_eq(peers->primary.peers[3].name, "unix:/run/app.sock");
-    ck_assert_ptr_eq(peers->primary.peers[1].server,
-                     peers->primary.peers[2].server);
+    ck_assert_str_eq(peers->primary.peers[0]->name, "127.0.0.1:80");
+    ck_assert_str_eq(peers->primary.peers[1]->name, "[::1]:81");
+    ck_assert_str_eq(peers->primary.peers[2]->name, "10.0.0.1:82");
+    ck_assert_str_eq(peers->primary.peers[3]->name, "unix:/run/app.sock");
+    ck_assert_ptr_eq(peers->primary.peers[1]->server,
+                     peers->primary.peers[2]->server);
     ck_assert_int_eq(peers->single, 0);
 }
 END_TEST
@@ -117,9 +117,9 @@ START_TEST(each_peer_once)
         ck_assert(up_balancer_another(pick, AT(1)));
         peer = up_balancer_pick(pick, AT(1));
         ck_assert_int_eq(peer->index, i);
-        ck_assert_int_eq(peer->in_use, 1);
-        up_balancer_done(pick, peer, UP_OUTCOME_NEXT, AT(1));
-        ck_assert_int_eq(peer->in_use, 0);
+        ck_assert_int_eq(peer->state->in_use, 1);
+        up_balancer_done(pick, peer, UP_OUTCOME_NEXT, NULL, AT(1));
+        ck_assert_int_eq(peer->state->in_use, 0);
     }
     ck_assert_int_eq(pick->tries, 0);
     ck_assert(!up_balancer_another(pick, AT(1)));
@@ -162,7 +162,7 @@ START_TEST(one_primary_with_backup_is_not_single)
 
     ck_assert_int_eq(peers->single, 0);
     ck_assert_int_eq(up_balancer_done(pick, up_balancer_pick(pick, AT(50)),
-                                      UP_OUTCOME_FAILED, AT(50)), 1);
+                                      UP_OUTCOME_FAILED, NULL, AT(50)), 1);
     ck_assert_int_eq(pick->tries, 1);
     ck_assert_str_eq(one(peers, AT(50)), "127.0.0.1:2");
     ck_assert_str_eq(one(peers, AT(61)), "127.0.0.1:1");
@@ -204,7 +204,7 @@ START_TEST(max_conns)
     ck_assert_int_eq(peer->index, 0);
     ck_assert_int_eq(up_balancer_pick(begin(peers), AT(1))->index, 0);
     ck_assert_str_eq(sequence(peers, 3), "bbb");
-    up_balancer_done(first, peer, UP_OUTCOME_OK, AT(1));
+    up_balancer_done(first, peer, UP_OUTCOME_OK, NULL, AT(1));
     ck_assert_str_eq(sequence(peers, 3), "aaa");
 }
 END_TEST
@@ -217,7 +217,7 @@ START_TEST(max_conns_single)
     up_peer_t *peer = up_balancer_pick(first, AT(1));
 
     ck_assert_str_eq(one(peers, AT(1)), "-");
-    up_balancer_done(first, peer, UP_OUTCOME_OK, AT(1));
+    up_balancer_done(first, peer, UP_OUTCOME_OK, NULL, AT(1));
     ck_assert_str_eq(one(peers, AT(1)), "127.0.0.1:1");
 }
 END_TEST
@@ -238,7 +238,7 @@ static up_peers_t *two(int max_fails, int weight)
 START_TEST(rests_for_fail_timeout)
 {
     up_peers_t *peers = two(1, 1);
-    up_peer_t *peer = &peers->primary.peers[0];
+    up_peer_t *peer = peers->primary.peers[0];
     up_pick_t *pick;
 
     ck_assert_int_eq(failed(peers, peer, AT(100) + 999999), 1);
@@ -256,8 +256,8 @@ START_TEST(rests_for_fail_timeout)
     ck_assert(!up_peer_usable_locked(peer, AT(121)));
     ck_assert(up_peer_usable_locked(peer, AT(122)));
     /* its success clears the failures */
-    up_balancer_done(pick, peer, UP_OUTCOME_OK, AT(112));
-    ck_assert_int_eq(peer->fails, 0);
+    up_balancer_done(pick, peer, UP_OUTCOME_OK, NULL, AT(112));
+    ck_assert_int_eq(peer->state->fails, 0);
     ck_assert(up_peer_usable_locked(peer, AT(112)));
 }
 END_TEST
@@ -265,7 +265,7 @@ END_TEST
 START_TEST(probe_that_fails)
 {
     up_peers_t *peers = two(1, 1);
-    up_peer_t *peer = &peers->primary.peers[0];
+    up_peer_t *peer = peers->primary.peers[0];
 
     ck_assert_int_eq(failed(peers, peer, AT(100)), 1);
     ck_assert_int_eq(failed(peers, peer, AT(111)), 1);
@@ -277,18 +277,18 @@ END_TEST
 START_TEST(failures_within_the_window)
 {
     up_peers_t *peers = two(2, 1);
-    up_peer_t *peer = &peers->primary.peers[0];
+    up_peer_t *peer = peers->primary.peers[0];
 
     ck_assert_int_eq(failed(peers, peer, AT(100)), 0);
     ck_assert(up_peer_usable_locked(peer, AT(100)));
     /* chosen in the same window: a success forgives nothing */
     up_peer_take_locked(peer, AT(105));
     up_peer_give(peers, peer, UP_OUTCOME_OK, AT(105));
-    ck_assert_int_eq(peer->fails, 1);
+    ck_assert_int_eq(peer->state->fails, 1);
     /* chosen in a new window: it does, as does an answer that was refused */
     up_peer_take_locked(peer, AT(111));
     up_peer_give(peers, peer, UP_OUTCOME_NEXT, AT(111));
-    ck_assert_int_eq(peer->fails, 0);
+    ck_assert_int_eq(peer->state->fails, 0);
     ck_assert_int_eq(failed(peers, peer, AT(112)), 0);
     ck_assert_int_eq(failed(peers, peer, AT(113)), 1);
 }
@@ -299,7 +299,7 @@ START_TEST(max_fails_zero)
     up_peers_t *peers = start(unit_group((unit_server_t[]){
         { .port = 1, .no_max_fails = 1, .weight = 2 }, { .port = 2 },
         { 0 } }));
-    up_peer_t *peer = &peers->primary.peers[0];
+    up_peer_t *peer = peers->primary.peers[0];
     int i;
 
     for (i = 0; i < 20; i++) {
@@ -313,7 +313,7 @@ END_TEST
 START_TEST(effective_weight)
 {
     up_peers_t *peers = two(3, 10);
-    up_peer_t *peer = &peers->primary.peers[0];
+    up_peer_t *peer = peers->primary.peers[0];
 
     failed(peers, peer, AT(100));
     ck_assert_int_eq(peer->effective, 7);
@@ -335,7 +335,7 @@ START_TEST(single_is_never_taken_out)
 {
     up_peers_t *peers = start(unit_group((unit_server_t[]){ { .port = 1 },
                                                             { 0 } }));
-    up_peer_t *peer = &peers->primary.peers[0];
+    up_peer_t *peer = peers->primary.peers[0];
     up_pick_t *pick;
     int i;
 
@@ -344,12 +344,12 @@ START_TEST(single_is_never_taken_out)
         pick = begin(peers);
         ck_assert_int_eq(pick->tries, 1);
         ck_assert_ptr_eq(up_balancer_pick(pick, AT(100)), peer);
-        ck_assert_int_eq(up_balancer_done(pick, peer, UP_OUTCOME_FAILED,
+        ck_assert_int_eq(up_balancer_done(pick, peer, UP_OUTCOME_FAILED, NULL,
                                           AT(100)), 0);
         ck_assert_int_eq(pick->tries, 0);
-        ck_assert_int_eq(peer->fails, 0);
+        ck_assert_int_eq(peer->state->fails, 0);
         ck_assert_int_eq(peer->effective, 1);
-        ck_assert_int_eq(peer->in_use, 0);
+        ck_assert_int_eq(peer->state->in_use, 0);
     }
 }
 END_TEST
@@ -359,8 +359,8 @@ START_TEST(all_resting)
     up_peers_t *peers = two(1, 1);
     up_pick_t *pick = begin(peers);
 
-    failed(peers, &peers->primary.peers[0], AT(100));
-    failed(peers, &peers->primary.peers[1], AT(100));
+    failed(peers, peers->primary.peers[0], AT(100));
+    failed(peers, peers->primary.peers[1], AT(100));
     /* the tries are counted without regard to failures, as nginx does */
     ck_assert_int_eq(pick->tries, 2);
     ck_assert(!up_balancer_another(pick, AT(110)));
@@ -374,9 +374,9 @@ START_TEST(capped_tries)
     up_peers_t *peers = start(unit_group((unit_server_t[]){
         { .port = 1 }, { .port = 2 }, { .port = 3, .backup = 1 }, { 0 } }));
 
-    ck_assert_int_eq(up_balancer_begin(unit_pool, peers, 0)->tries, 3);
-    ck_assert_int_eq(up_balancer_begin(unit_pool, peers, 2)->tries, 2);
-    ck_assert_int_eq(up_balancer_begin(unit_pool, peers, 9)->tries, 3);
+    ck_assert_int_eq(up_balancer_begin(unit_pool, NULL, peers, 0)->tries, 3);
+    ck_assert_int_eq(up_balancer_begin(unit_pool, NULL, peers, 2)->tries, 2);
+    ck_assert_int_eq(up_balancer_begin(unit_pool, NULL, peers, 9)->tries, 3);
 }
 END_TEST
 
@@ -401,10 +401,10 @@ static void *APR_THREAD_FUNC work(apr_thread_t *thread, void *data)
     (void)thread;
     apr_pool_create(&p, NULL);
     for (i = 0; i < ROUNDS; i++) {
-        pick = up_balancer_begin(p, worker->peers, 0);
+        pick = up_balancer_begin(p, NULL, worker->peers, 0);
         peer = up_balancer_pick(pick, AT(1));
         worker->picked[peer->index]++;
-        up_balancer_done(pick, peer, UP_OUTCOME_OK, AT(1));
+        up_balancer_done(pick, peer, UP_OUTCOME_OK, NULL, AT(1));
         apr_pool_clear(p);
     }
     apr_pool_destroy(p);
@@ -440,7 +440,7 @@ START_TEST(distribution)
     ck_assert_int_eq(sum[1], THREADS * ROUNDS / 6 * 2);
     ck_assert_int_eq(sum[2], THREADS * ROUNDS / 6);
     for (k = 0; k < 3; k++) {
-        ck_assert_int_eq(peers->primary.peers[k].in_use, 0);
+        ck_assert_int_eq(peers->primary.peers[k]->state->in_use, 0);
     }
 }
 END_TEST

@@ -30,7 +30,7 @@ static void start(void)
 
 static up_peer_t *peer_of(int i)
 {
-    return &group->peers->primary.peers[i];
+    return group->peers->primary.peers[i];
 }
 
 static up_conn_t *take(int i, const up_poolkey_t *key, int fresh)

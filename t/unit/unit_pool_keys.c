@@ -24,7 +24,7 @@ static void prepare(int keepalive)
 
 static up_peer_t *peer(void)
 {
-    return &group->peers->primary.peers[0];
+    return group->peers->primary.peers[0];
 }
 
 static up_conn_t *take(const up_poolkey_t *key)

@@ -142,7 +142,7 @@ static void *APR_THREAD_FUNC work(apr_thread_t *thread, void *data)
 
     (void)thread;
     for (i = 0; i < ROUNDS; i++) {
-        run_one(&group->peers->primary.peers[i & 1],
+        run_one(group->peers->primary.peers[i & 1],
                 rand_r(&seed) % 4 ? &plain : &bound, &seed);
     }
     return NULL;
@@ -174,7 +174,7 @@ START_TEST(many_threads)
     for (i = 0; i < 2; i++) {
         ck_assert_uint_eq(
             apr_reslist_acquired_count(
-                group->peers->primary.peers[i].pool->plain->list), 0);
+                group->peers->primary.peers[i]->pool->plain->list), 0);
     }
     apr_pool_destroy(child);
     apr_atomic_set32(&over, 1);
