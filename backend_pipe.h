@@ -46,6 +46,12 @@ void up_pipe_on_complete(up_pipe_t *pipe, void (*complete)(void *baton),
                          void *baton);
 
 /**
+ * Reads from the backend at most `rate` bytes a second, 0: no limit
+ * (UpstreamLimitRate). Without effect on an unbuffered response.
+ */
+void up_pipe_limit_rate(up_pipe_t *pipe, apr_off_t rate);
+
+/**
  * Moves what can be moved.
  * @param want what to wait for, set when APR_EAGAIN is returned
  * @return APR_SUCCESS everything, the end included, has been passed to the
@@ -55,7 +61,10 @@ void up_pipe_on_complete(up_pipe_t *pipe, void (*complete)(void *baton),
  */
 apr_status_t up_pipe_step(up_pipe_t *pipe, up_want_t *want);
 
-/** want.until has passed: APR_EAGAIN go on, else as up_pipe_step. */
+/**
+ * want.until has passed: APR_EAGAIN go on (also when it was the end of a pause
+ * that a rate wants), else as up_pipe_step.
+ */
 apr_status_t up_pipe_expire(up_pipe_t *pipe, apr_time_t now);
 
 /** How the backend's side stands. Once not OPEN, the leg is not read. */

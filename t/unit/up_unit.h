@@ -24,5 +24,6 @@ Suite *unit_units(void);
 Suite *unit_uri_map(void);
 Suite *unit_fields(void);
 Suite *unit_wheel(void);
+Suite *unit_pace(void);
 
 #endif
