@@ -165,6 +165,15 @@ apr_status_t up_pipe_step(up_pipe_t *pipe, up_want_t *want)
     return APR_EAGAIN;
 }
 
+void up_pipe_cut(up_pipe_t *pipe, apr_status_t rv, const char *error)
+{
+    pipe->end = UP_PIPE_CUT;
+    pipe->rv = rv;
+    pipe->error = error;
+    pipe->read_by = 0;
+    up_pipe_enqueue(pipe);
+}
+
 apr_status_t up_pipe_expire(up_pipe_t *pipe, apr_time_t now)
 {
     if (pipe->write_by && now >= pipe->write_by) {
@@ -173,11 +182,7 @@ apr_status_t up_pipe_expire(up_pipe_t *pipe, apr_time_t now)
         return APR_TIMEUP;
     }
     if (pipe->end == UP_PIPE_OPEN && pipe->read_by && now >= pipe->read_by) {
-        pipe->end = UP_PIPE_CUT;
-        pipe->rv = APR_TIMEUP;
-        pipe->error = "timed out (UpstreamReadTimeout)";
-        pipe->read_by = 0;
-        up_pipe_enqueue(pipe);
+        up_pipe_cut(pipe, APR_TIMEUP, "timed out (UpstreamReadTimeout)");
     }
     return APR_EAGAIN;
 }

@@ -67,6 +67,13 @@ apr_status_t up_pipe_step(up_pipe_t *pipe, up_want_t *want);
  */
 apr_status_t up_pipe_expire(up_pipe_t *pipe, apr_time_t now);
 
+/**
+ * Reads no more of a body that is still OPEN: its end is CUT, what came of it
+ * is passed on by the next steps.
+ * @param error for up_pipe_error, static
+ */
+void up_pipe_cut(up_pipe_t *pipe, apr_status_t rv, const char *error);
+
 /** How the backend's side stands. Once not OPEN, the leg is not read. */
 up_pipe_end_e up_pipe_end(const up_pipe_t *pipe);
 

@@ -75,6 +75,8 @@ struct up_request_t {
     up_want_t want;
     apr_time_t deadline; /* of the present state, 0: none */
     apr_time_t started;  /* the first server was chosen */
+    apr_time_t total_until; /* UpstreamTotalTimeout ends, 0: it is off or has
+                               not begun */
 
     up_client_t *client;
     up_reqbody_t *body;
@@ -101,6 +103,10 @@ struct up_request_t {
     void *leaving_baton;
 };
 
+/* Two deadlines: `deadline`, of the present state, and `total_until`, of the
+ * exchange from the first server on until the backend has said all; the
+ * earlier one counts. */
+
 /** The only writer of `state`. Gives the state its full time. */
 up_verdict_e up_machine_go(up_request_t *ur, up_state_e to, const char *why);
 
@@ -122,6 +128,16 @@ void up_machine_rearm(up_request_t *ur);
  */
 up_verdict_e up_machine_wait(up_request_t *ur, apr_int16_t backend,
                              apr_int16_t client);
+
+/** Is there an UpstreamTotalTimeout that counts in the present state: from
+ * connecting to the last byte of the backend's? */
+int up_machine_total_counts(const up_request_t *ur);
+
+/** Does it, and has it passed? */
+int up_machine_total_over(const up_request_t *ur);
+
+/** It has: 504, or the response is cut. */
+void up_machine_total_expire(up_request_t *ur);
 
 /** The moment at which httpd's own Timeout gives a silent client up. */
 apr_time_t up_machine_client_deadline(const up_request_t *ur);

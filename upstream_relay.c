@@ -96,6 +96,58 @@ static int answered_by_filter(const up_request_t *ur)
            && !ur->r->connection->aborted;
 }
 
+static void log_body_failed(const up_request_t *ur, apr_status_t rv,
+                            const char *left)
+{
+    up_pipe_end_e end = up_pipe_end(ur->pipe);
+
+    ap_log_rerror(APLOG_MARK,
+                  end == UP_PIPE_CLIENT ? APLOG_INFO : APLOG_ERR,
+                  end == UP_PIPE_CUT && rv == APR_INCOMPLETE ? 0 : rv, ur->r,
+                  UPLOGNO(0426) "%s%s while reading upstream, upstream: "
+                  "\"http://%s%s\", %" APR_OFF_T_FMT " body bytes received, "
+                  "%s: %s",
+                  end == UP_PIPE_CUT ? "upstream " : "",
+                  up_pipe_error(ur->pipe) ? up_pipe_error(ur->pipe)
+                                          : "the response failed",
+                  up_machine_peer_name(ur), ur->target, ur->leg.body_received,
+                  about_try(ur), left);
+}
+
+int up_machine_total_counts(const up_request_t *ur)
+{
+    switch (ur->state) {
+    case UP_CONNECT:
+    case UP_SEND:
+    case UP_HEAD:
+        return ur->total_until != 0;
+    case UP_BODY:
+        return ur->total_until && up_pipe_end(ur->pipe) == UP_PIPE_OPEN;
+    default:
+        return 0;
+    }
+}
+
+int up_machine_total_over(const up_request_t *ur)
+{
+    return up_machine_total_counts(ur) && apr_time_now() >= ur->total_until;
+}
+
+void up_machine_total_expire(up_request_t *ur)
+{
+    const char *reason = "timed out (UpstreamTotalTimeout)";
+
+    if (ur->state != UP_BODY) {
+        up_machine_fail(ur, UP_FAIL_TIMEOUT, 0, reason);
+        return;
+    }
+    up_pipe_cut(ur->pipe, APR_TIMEUP, reason);
+    if (!ur->client->header_out) {
+        log_body_failed(ur, APR_TIMEUP, "the client gets a 504");
+        up_machine_finish(ur, HTTP_GATEWAY_TIME_OUT, "total time is over");
+    }
+}
+
 up_verdict_e up_machine_body_failed(up_request_t *ur, apr_status_t rv)
 {
     up_pipe_end_e end = up_pipe_end(ur->pipe);
@@ -107,17 +159,7 @@ up_verdict_e up_machine_body_failed(up_request_t *ur, apr_status_t rv)
                       up_machine_peer_name(ur));
         return up_machine_finish(ur, OK, "answered by a filter");
     }
-    ap_log_rerror(APLOG_MARK,
-                  end == UP_PIPE_CLIENT ? APLOG_INFO : APLOG_ERR,
-                  end == UP_PIPE_CUT && rv == APR_INCOMPLETE ? 0 : rv, ur->r,
-                  UPLOGNO(0426) "%s%s while reading upstream, upstream: "
-                  "\"http://%s%s\", %" APR_OFF_T_FMT " body bytes received, "
-                  "%s: %s",
-                  end == UP_PIPE_CUT ? "upstream " : "",
-                  up_pipe_error(ur->pipe) ? up_pipe_error(ur->pipe)
-                                          : "the response failed",
-                  up_machine_peer_name(ur), ur->target, ur->leg.body_received,
-                  about_try(ur), left_with(ur, end));
+    log_body_failed(ur, rv, left_with(ur, end));
     if (end == UP_PIPE_CUT) {
         return up_machine_finish(ur, OK, "response cut");
     }
@@ -226,8 +268,14 @@ static up_verdict_e try_again_fresh(up_request_t *ur)
     return up_machine_go(ur, UP_CONNECT, "stale connection");
 }
 
-static up_outcome_e outcome_of(const up_retry_facts_t *facts)
+/* A server that came second has had what was left of the total time: that it
+ * was too short says nothing about it. */
+static up_outcome_e outcome_of(const up_request_t *ur,
+                               const up_retry_facts_t *facts)
 {
+    if (facts->total_over && ur->trail->tries->nelts > 1) {
+        return UP_OUTCOME_NONE;
+    }
     if (facts->fail & (UP_FAIL_HTTP_403 | UP_FAIL_HTTP_404)) {
         return UP_OUTCOME_NEXT;
     }
@@ -246,7 +294,7 @@ up_verdict_e up_step_next(up_request_t *ur)
     if (decision == UP_RETRY_STALE) {
         return try_again_fresh(ur);
     }
-    up_machine_release(ur, 0, outcome_of(&facts));
+    up_machine_release(ur, 0, outcome_of(ur, &facts));
     if (decision == UP_RETRY_NEXT) {
         return up_machine_go(ur, UP_SELECT, "next upstream");
     }

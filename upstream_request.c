@@ -210,10 +210,19 @@ up_request_t *up_request_make(request_rec *r, const up_pass_t *pass,
     return ur;
 }
 
+/* A backend that is never silent is found out here, others by their driver:
+ * see up_request_expire. */
 up_verdict_e up_request_step(up_request_t *ur)
 {
-    up_verdict_e verdict = rows[ur->state].step(ur);
+    up_verdict_e verdict;
 
+    if (up_machine_total_over(ur)) {
+        up_machine_total_expire(ur);
+    }
+    verdict = rows[ur->state].step(ur);
+    if (verdict == UP_WAIT && up_machine_total_counts(ur)) {
+        up_want_until(&ur->want, ur->total_until);
+    }
     return ur->state == UP_ENDED ? UP_DONE : verdict;
 }
 
@@ -233,6 +242,9 @@ static void timed_out(up_request_t *ur)
 
 void up_request_expire(up_request_t *ur)
 {
+    if (up_machine_total_over(ur)) {
+        return; /* the next step begins with that */
+    }
     switch (ur->state) {
     case UP_RECEIVE:
         up_machine_finish(ur, HTTP_REQUEST_TIME_OUT, "client body timed out");

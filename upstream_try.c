@@ -6,6 +6,7 @@
 
 #include "apr_strings.h"
 #include "config/log.h"
+#include "exchange/rate.h"
 #include "exchange/request_head.h"
 #include "exchange/response_head.h"
 #include "http_core.h"
@@ -73,6 +74,9 @@ up_verdict_e up_step_select(up_request_t *ur)
 
     if (!ur->started) {
         ur->started = now;
+        if (ur->settings->total_timeout) {
+            ur->total_until = now + ur->settings->total_timeout;
+        }
     }
     ur->peer = up_balancer_pick(ur->pick, now);
     up_trail_open(ur->trail,
@@ -249,9 +253,11 @@ void up_machine_facts(const up_request_t *ur, unsigned int bit,
     facts->sent = ur->leg.conn && ur->body->moving;
     facts->idempotent = ur->idempotent;
     facts->replayable = up_reqbody_replayable(ur->body);
-    facts->out_of_time = settings->next_upstream_timeout
-                         && now - ur->started
-                                >= settings->next_upstream_timeout;
+    facts->total_over = ur->total_until && now >= ur->total_until;
+    facts->out_of_time = facts->total_over
+                         || (settings->next_upstream_timeout
+                             && now - ur->started
+                                    >= settings->next_upstream_timeout);
     facts->reused = ur->leg.conn && ur->leg.conn->reused;
     facts->answered = ur->leg.received > 0;
     facts->stale_before = ur->stale_used;
@@ -332,6 +338,7 @@ static up_verdict_e respond(up_request_t *ur, const up_head_t *head)
     ur->pipe = up_pipe_make(ur->r, ur->settings, &ur->leg, ur->client,
                             buffering);
     up_pipe_on_complete(ur->pipe, up_machine_body_read, ur);
+    up_pipe_limit_rate(ur->pipe, up_rate_of(ur->r, ur->settings->limit_rate));
     return up_machine_go(ur, UP_BODY, "head");
 }
 

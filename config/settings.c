@@ -14,6 +14,7 @@
 #include "config/derived.h"
 #include "config/log.h"
 #include "config/pass.h"
+#include "config/rows_relay.h"
 #include "config/rows_request.h"
 #include "config/rows_response.h"
 #include "config/rows_server.h"
@@ -23,7 +24,8 @@
 #define UP_SETTINGS(ROW)                                                      \
     UP_ROWS_REQUEST(ROW)                                                      \
     UP_ROWS_SERVER(ROW)                                                       \
-    UP_ROWS_RESPONSE(ROW)
+    UP_ROWS_RESPONSE(ROW)                                                     \
+    UP_ROWS_RELAY(ROW)
 
 typedef enum row_e {
 #define NUMBER(type, name, first, last, least, usual, help) ROW_##name,

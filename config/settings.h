@@ -80,6 +80,7 @@ struct up_settings_t {
     int next_upstream_tries;    /* 0: no limit */
     apr_interval_time_t next_upstream_timeout; /* 0: no limit */
     int intercept_errors;
+    apr_interval_time_t total_timeout; /* 0: no limit */
 
     /* the response; sizes are derived from `written`, never 0 unless said */
     up_sizes_t written;
@@ -93,6 +94,7 @@ struct up_settings_t {
     apr_off_t temp_file_write_size;
     const char *temp_path;          /* absolute */
     int temp_levels[3];             /* digits a level, 0: no level */
+    const up_text_t *limit_rate;    /* bytes a second, NULL: no limit */
     apr_array_header_t *pass_headers; /* of const char * */
     apr_array_header_t *hide_headers; /* of const char * */
     apr_hash_t *hidden; /* keys: lower-case names that are not relayed,

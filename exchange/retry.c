@@ -75,6 +75,9 @@ const char *up_retry_obstacle(const up_retry_facts_t *facts)
         return "all are down, full or resting (max_conns, fail_timeout of "
                "UpstreamServer)";
     }
+    if (facts->total_over) {
+        return "UpstreamTotalTimeout is over";
+    }
     if (!(facts->fail & facts->enabled)) {
         return "UpstreamNextUpstream does not name this failure";
     }

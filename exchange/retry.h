@@ -20,7 +20,8 @@ typedef struct up_retry_facts_t {
     int sent;               /* any byte of the request went out */
     int idempotent;         /* the client's method, up_retry_idempotent */
     int replayable;         /* the body can be sent again from its start */
-    int out_of_time;        /* UpstreamNextUpstreamTimeout has elapsed */
+    int out_of_time;        /* UpstreamNextUpstreamTimeout has elapsed, or */
+    int total_over;         /* UpstreamTotalTimeout has */
     int reused;             /* the connection came from the pool */
     int answered;           /* a byte of a response had arrived */
     int stale_before;       /* this request had its free retry already */

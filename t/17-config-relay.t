@@ -1,0 +1,51 @@
+#!/usr/bin/perl
+# Licensed under the Apache License, Version 2.0; see LICENSE.
+
+# The values of the directives about how a response is relayed.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use Test::More;
+
+use Up::Config;
+
+my $rate = 'bytes a second such as 500k, 0 for no limit, or an expression';
+my $time = 'wants a time such as 60s, 1m30s or 500ms';
+
+# A directive that stands once in a section: good values, then bad ones with
+# the reason.
+my @once = (
+    [LimitRate => ['0', '500k', '1m', '2g', '"%{HTTP:X-Rate}"'],
+        [['fast', qq{wants $rate, not "fast"}],
+         ['10k/s', qq{wants $rate, not "10k/s"}],
+         ['-1', qq{wants $rate, not "-1"}],
+         ['""', qq{wants $rate, not ""}],
+         ['1k 2k', "wants $rate"], ['', "wants $rate"]]],
+    [TotalTimeout => ['0', '30s', '1m 30s', '500ms'],
+        [['soon', qq{$time, not "soon"}], ['-1', qq{$time, not "-1"}]]],
+);
+
+for my $case (@once) {
+    my ($name, $good, $bad) = @$case;
+    my $directive = "Upstream$name";
+    for my $value (@$good) {
+        my $word = $value =~ / / && $value !~ /"/ ? qq{"$value"} : $value;
+        row("$directive $value", "$directive $word");
+    }
+    row("$directive '$_->[0]'", "$directive $_->[0]",
+        "$directive $_->[1]") for @$bad;
+    row("$directive twice in a section",
+        location("$directive $good->[0]\n!! $directive $good->[0]"),
+        qq{"$directive" directive is duplicate: keep one of them in this }
+            . 'section');
+    row("$directive again in an inner section",
+        "$directive $good->[0]\n" . location("$directive $good->[1]"));
+}
+row('an expression that is none', 'UpstreamLimitRate "%{HTTP:X"',
+    'UpstreamLimitRate wants a value or an expression such as %{HTTP_HOST}, '
+    . 'and "%{HTTP:X" is neither: Unterminated string or variable');
+
+done_testing;
