@@ -99,6 +99,7 @@ struct up_request_t {
     int result;         /* the handler's */
     int waited;         /* has waited in CONNECT or SEND: edges may have come
                            and gone */
+    up_bell_t *bell;    /* NULL: never needed */
     void (*leaving)(void *baton); /* up_request_on_leave, may be NULL */
     void *leaving_baton;
 };
@@ -138,6 +139,19 @@ int up_machine_total_over(const up_request_t *ur);
 
 /** It has: 504, or the response is cut. */
 void up_machine_total_expire(up_request_t *ur);
+
+/**
+ * The exchange's bell (peers/bell.h: how to wait for news of another thread),
+ * made at the first call. NULL: no memory, answer 500. The reference stays
+ * the exchange's.
+ */
+up_bell_t *up_machine_bell(up_request_t *ur);
+
+/** Waits for the bell, until the state's deadline. */
+up_verdict_e up_machine_wait_bell(up_request_t *ur);
+
+/** The end: nobody wakes this exchange any more. */
+void up_machine_unhang_bell(up_request_t *ur);
 
 /** The moment at which httpd's own Timeout gives a silent client up. */
 apr_time_t up_machine_client_deadline(const up_request_t *ur);

@@ -107,11 +107,37 @@ up_verdict_e up_machine_wait(up_request_t *ur, apr_int16_t backend,
     ur->want.backend = backend;
     ur->want.client = client;
     ur->want.until = ur->deadline;
+    ur->want.bell = NULL;
     if (up_client_pending(ur->client)
         && up_client_write(ur->client) == APR_EAGAIN) {
         ur->want.client |= APR_POLLOUT;
     }
     return UP_WAIT;
+}
+
+up_bell_t *up_machine_bell(up_request_t *ur)
+{
+    if (!ur->bell && up_bell_make(&ur->bell) != APR_SUCCESS) {
+        ur->bell = NULL;
+    }
+    return ur->bell;
+}
+
+up_verdict_e up_machine_wait_bell(up_request_t *ur)
+{
+    up_verdict_e verdict = up_machine_wait(ur, 0, 0);
+
+    ur->want.bell = ur->bell;
+    return verdict;
+}
+
+void up_machine_unhang_bell(up_request_t *ur)
+{
+    if (ur->bell) {
+        up_bell_mute(ur->bell);
+        up_bell_drop(ur->bell);
+        ur->bell = NULL;
+    }
 }
 
 apr_time_t up_machine_client_deadline(const up_request_t *ur)
@@ -136,6 +162,7 @@ static apr_status_t abandoned(void *data)
 
     if (ur->state != UP_ENDED) {
         up_machine_release(ur, 0, UP_OUTCOME_OK);
+        up_machine_unhang_bell(ur);
     }
     return APR_SUCCESS;
 }

@@ -112,20 +112,31 @@ static up_turn_e exchange_done(up_adopted_t *a, int side)
     return end_request(a, r, a->status, 0);
 }
 
+/* A bell rings. Any thread. */
+static void rung(void *baton)
+{
+    up_adopted_t *a = baton;
+
+    up_loop_call(&a->watch);
+}
+
 static up_turn_e wait_parked(up_adopted_t *a)
 {
+    const up_want_t *want = up_request_want(a->ur);
     up_conn_t *conn;
 
     a->phase = UP_PHASE_PARKED;
-    a->watch.deadline = up_request_want(a->ur)->until;
+    a->watch.deadline = want->until;
     if (a->stop_by
         && (!a->watch.deadline || a->stop_by < a->watch.deadline)) {
         a->watch.deadline = a->stop_by;
     }
     conn = up_request_conn(a->ur);
     if (conn && conn->fd >= 0) {
-        up_loop_watch_backend(
-            &a->watch, conn, up_request_want(a->ur)->backend & APR_POLLOUT);
+        up_loop_watch_backend(&a->watch, conn, want->backend & APR_POLLOUT);
+    }
+    if (want->bell) {
+        up_bell_attach(want->bell, rung, a);
     }
     return UP_TURN_WAIT;
 }

@@ -4,6 +4,8 @@
 
 #include "drivers/drive_loop.h"
 
+#include <sched.h>
+
 #include "ap_mpm.h"
 #include "apr_strings.h"
 #include "config/log.h"
@@ -265,8 +267,21 @@ void up_drive_loop_register(void)
     ap_hook_child_stopping(on_child_stopping, NULL, NULL, APR_HOOK_MIDDLE);
 }
 
+/* Loops where UpstreamLoops does not say how many. */
+static int usual_loops(void)
+{
+    cpu_set_t set;
+    int processors = 1;
+
+    if (sched_getaffinity(0, sizeof(set), &set) == 0) {
+        processors = CPU_COUNT(&set);
+    }
+    return processors < 1 ? 1 : processors > 4 ? 4 : processors;
+}
+
 apr_status_t up_drive_loop_child_init(apr_pool_t *p, server_rec *s)
 {
+    int loops = up_process()->loops;
     int threads = 0;
 
     if (!mpm_suspends()) {
@@ -274,7 +289,7 @@ apr_status_t up_drive_loop_child_init(apr_pool_t *p, server_rec *s)
     }
     ap_mpm_query(AP_MPMQ_MAX_THREADS, &threads);
     up_slot_start(p);
-    return up_loop_start(p, s, up_process()->loops,
+    return up_loop_start(p, s, loops > 0 ? loops : usual_loops(),
                          threads > FEW_SIDE_THREADS ? threads
                                                     : FEW_SIDE_THREADS);
 }

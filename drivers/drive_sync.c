@@ -7,7 +7,8 @@
 
 #include <poll.h>
 
-/* How often a stream without a socket is asked whether it is still wanted. */
+/* How often a stream without a socket is asked whether it is still wanted, and
+ * a bell without a descriptor whether it was rung. */
 #define LOOK_MS 100
 
 #define HANGUP (POLLERR | POLLHUP | POLLNVAL)
@@ -43,7 +44,7 @@ static int is_due(const up_want_t *want)
 static void wait_for_events(up_request_t *ur, conn_rec *c, apr_time_t until)
 {
     const up_want_t *want = up_request_want(ur);
-    struct pollfd fds[2];
+    struct pollfd fds[3];
     int client_fd = up_request_client_fd(ur);
     int timeout;
     int n;
@@ -61,10 +62,13 @@ static void wait_for_events(up_request_t *ur, conn_rec *c, apr_time_t until)
     if (up_request_watches_client(ur)) {
         fds[1].events |= POLLRDHUP;
     }
-    if (client_fd < 0 && (timeout < 0 || timeout > LOOK_MS)) {
+    fds[2].fd = want->bell ? up_bell_fd(want->bell) : -1;
+    fds[2].events = POLLIN;
+    if ((client_fd < 0 || (want->bell && fds[2].fd < 0))
+        && (timeout < 0 || timeout > LOOK_MS)) {
         timeout = LOOK_MS;
     }
-    n = poll(fds, 2, timeout);
+    n = poll(fds, 3, timeout);
     if (n > 0 && (fds[1].revents & (POLLRDHUP | HANGUP))) {
         up_request_client_end(ur, (fds[1].revents & HANGUP) != 0);
     }

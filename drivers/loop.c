@@ -5,7 +5,6 @@
 #include "drivers/loop.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -367,17 +366,6 @@ static apr_status_t stop_at_end(void *unused)
     return APR_SUCCESS;
 }
 
-static int usual_loops(void)
-{
-    cpu_set_t set;
-    int processors = 1;
-
-    if (sched_getaffinity(0, sizeof(set), &set) == 0) {
-        processors = CPU_COUNT(&set);
-    }
-    return processors < 1 ? 1 : processors > 4 ? 4 : processors;
-}
-
 static apr_status_t start_threads(apr_pool_t *p, int count)
 {
     apr_status_t rv = APR_SUCCESS;
@@ -411,7 +399,7 @@ apr_status_t up_loop_start(apr_pool_t *p, server_rec *s, int count,
     /* Signals are for httpd's main thread; threads inherit the mask. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    rv = start_threads(p, count > 0 ? count : usual_loops());
+    rv = start_threads(p, count);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rv;
 }
@@ -451,6 +439,18 @@ apr_status_t up_loop_add(up_watch_t *watch, int client_fd)
     }
     apr_thread_mutex_unlock(loop->lock);
     return APR_SUCCESS;
+}
+
+void up_loop_call(up_watch_t *watch)
+{
+    up_loop_t *loop = watch->loop;
+
+    apr_thread_mutex_lock(loop->lock);
+    note(watch, UP_EV_CALL);
+    if (loop->waiting) {
+        rouse(loop);
+    }
+    apr_thread_mutex_unlock(loop->lock);
 }
 
 /* Closing alone does not do it while a child process that is just being made

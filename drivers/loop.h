@@ -70,8 +70,8 @@ struct up_watch_t {
 };
 
 /**
- * child_init: `loops` loops (0: as many as processors, at most four), the
- * watchdog, and a side pool of at most `side_threads`. They end with pool p.
+ * child_init: `loops` loops, at least one, the watchdog, and a side pool of
+ * at most `side_threads`. They end with pool p.
  */
 apr_status_t up_loop_start(apr_pool_t *p, server_rec *s, int loops,
                            int side_threads);
@@ -85,6 +85,10 @@ int up_loop_running(void);
  * @return APR_SUCCESS, or why it cannot be watched: it is still the caller's
  */
 apr_status_t up_loop_add(up_watch_t *watch, int client_fd);
+
+/** Runs a watch with UP_EV_CALL, soon. Any thread, while the watch is there;
+ * takes the loop's lock. */
+void up_loop_call(up_watch_t *watch);
 
 /**
  * During a run: watches a backend's socket for readiness to read, with

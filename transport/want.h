@@ -10,11 +10,13 @@
 
 #include "apr_poll.h"
 #include "apr_time.h"
+#include "peers/bell.h"
 
 typedef struct up_want_t {
     apr_int16_t backend; /* APR_POLLIN | APR_POLLOUT, 0: not watched */
     apr_int16_t client;  /* the same for the client's socket */
     apr_time_t until;    /* give up at this moment, 0: never */
+    up_bell_t *bell;     /* another thread may ring, NULL: none will */
 } up_want_t;
 
 /** Brings the moment of giving up forward to `when`. */

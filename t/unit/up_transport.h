@@ -61,6 +61,7 @@ int unit_accept(int listener);
 /** Open descriptors of this process. */
 int unit_open_files(void);
 
+Suite *unit_bell(void);
 Suite *unit_peers(void);
 Suite *unit_conn(void);
 Suite *unit_pool_suite(void);
