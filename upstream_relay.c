@@ -302,18 +302,31 @@ up_verdict_e up_step_next(up_request_t *ur)
 }
 
 /* Could the connection serve another request although this response was not
- * relayed? Only when it had no body. */
-static int bodyless(const up_request_t *ur)
+ * relayed? When no more of it is to come than is there already: that much is
+ * read and thrown away. */
+static int spared(up_request_t *ur)
 {
-    return ur->leg.conn && ur->trail->head && !ur->pipe
-           && ur->leg.wire->reusable(&ur->leg);
+    up_leg_t *leg = &ur->leg;
+    apr_status_t rv = APR_SUCCESS;
+    char scrap[4096];
+
+    if (!leg->conn || !ur->trail->head || ur->pipe) {
+        return 0;
+    }
+    while (rv == APR_SUCCESS && !leg->framing.close
+           && leg->body_received < (apr_off_t)leg->max_head) {
+        apr_size_t len = sizeof(scrap);
+
+        rv = leg->wire->read_body(leg, scrap, &len);
+    }
+    return leg->wire->reusable(leg);
 }
 
 up_verdict_e up_step_finish(up_request_t *ur)
 {
     conn_rec *c = ur->r->connection;
 
-    up_machine_release(ur, bodyless(ur), ur->trail->head ? UP_OUTCOME_OK
+    up_machine_release(ur, spared(ur), ur->trail->head ? UP_OUTCOME_OK
                                                          : UP_OUTCOME_NONE);
     up_machine_unhang_bell(ur);
     up_client_close(ur->client);

@@ -226,6 +226,7 @@ up_request_t *up_request_make(request_rec *r, const up_pass_t *pass,
     ur->body = up_reqbody_make(r, settings, ur->client);
     ur->leg.wire = &up_wire_h1;
     ur->leg.body = ur->body;
+    ur->leg.lenient = settings->lenient_framing;
     ur->leg.max_head = (apr_size_t)settings->max_header_size;
     ur->leg.parser = up_parser_make(r->pool,
                                     (apr_size_t)settings->buffer_size,

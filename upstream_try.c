@@ -9,6 +9,7 @@
 #include "exchange/rate.h"
 #include "exchange/request_head.h"
 #include "exchange/response_head.h"
+#include "exchange/wishes.h"
 #include "http_core.h"
 #include "http_protocol.h"
 #include "mod_core.h"
@@ -282,7 +283,8 @@ static int to_be_intercepted(const up_request_t *ur, int status)
 {
     int index = ap_index_of_response(status);
 
-    if (!ur->settings->intercept_errors || status < 300
+    if (!ur->settings->intercept_errors
+        || !up_codes_has(ur->settings->intercept_errors, status)
         || (index == ap_index_of_response(HTTP_INTERNAL_SERVER_ERROR)
             && status != HTTP_INTERNAL_SERVER_ERROR)) {
         return 0;
@@ -321,16 +323,15 @@ static void plan_end(up_request_t *ur)
 }
 
 /* A final answer that the client gets. */
-static up_verdict_e respond(up_request_t *ur, const up_head_t *head)
+static up_verdict_e respond(up_request_t *ur, const up_head_t *head,
+                            const up_wishes_t *wishes)
 {
     up_relay_t relay;
-    int buffering = ur->settings->buffering;
+    int buffering = wishes->buffering;
 
     up_reshead_apply(ur->r, ur->settings, head, &ur->leg.framing, &relay);
+    up_wishes_grant(ur->r, wishes);
     heed_keep_alive(&ur->leg, relay.keep_alive);
-    if (relay.buffering >= 0) {
-        buffering = relay.buffering;
-    }
     if (!ur->client->net) {
         buffering = 0; /* an HTTP/2 stream takes what it is given */
     }
@@ -346,6 +347,7 @@ static up_verdict_e head_done(up_request_t *ur)
 {
     const up_head_t *head = up_parser_head(ur->leg.parser);
     up_try_t *tried = up_trail_last(ur->trail);
+    up_wishes_t wishes;
 
     tried->status = head->status;
     tried->header_time = apr_time_now() - tried->started;
@@ -359,7 +361,8 @@ static up_verdict_e head_done(up_request_t *ur)
         up_reshead_keep(ur->r, ur->settings, head);
         return up_machine_finish(ur, head->status, "error intercepted");
     }
-    return respond(ur, head);
+    up_wishes_read(ur->settings, head, &wishes);
+    return respond(ur, head, &wishes);
 }
 
 /* What came of reading the head. */

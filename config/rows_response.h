@@ -25,8 +25,6 @@
     AP_INIT_TAKE_ARGV(name, up_setters_path, row, WHERE, help)
 
 #define UP_ROWS_RESPONSE(ROW)                                                 \
-    ROW(FLAG, InterceptErrors, intercept_errors, intercept_errors, 0, "off",  \
-        "on or off")                                                          \
     ROW(FLAG, Buffering, buffering, buffering, 0, "on", "on or off")          \
     ROW(WSIZE, BufferSize, written.buffer_size, written.buffer_size, 1, NULL, \
         "a size such as 16k")                                                 \

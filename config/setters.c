@@ -310,11 +310,11 @@ static const char *all_words(apr_pool_t *p, const up_word_t *words)
     return all;
 }
 
-const char *up_setters_failures(cmd_parms *cmd, void *dconf, const char *word)
+const char *up_setters_words(cmd_parms *cmd, up_settings_t *settings,
+                             const up_word_t *words, const char *word)
 {
-    up_settings_t *settings = dconf;
     unsigned int *pmask = up_setters_field(cmd, settings);
-    unsigned int bit = up_units_word(failures, word);
+    unsigned int bit = up_units_word(words, word);
     const char *error = up_section_misplaced(cmd);
 
     if (error != NULL) {
@@ -322,7 +322,7 @@ const char *up_setters_failures(cmd_parms *cmd, void *dconf, const char *word)
     }
     if (bit == 0) {
         error = apr_pstrcat(cmd->temp_pool, "wants words out of ",
-                            all_words(cmd->temp_pool, failures), NULL);
+                            all_words(cmd->temp_pool, words), NULL);
         return up_complaint_word(cmd, error, word);
     }
     if (!up_setters_given(settings, up_setters_row(cmd))) {
@@ -335,10 +335,18 @@ const char *up_setters_failures(cmd_parms *cmd, void *dconf, const char *word)
                      up_setters_row(cmd)->name, up_section_where(cmd), word);
     }
     *pmask |= bit;
-    if ((*pmask & UP_FAIL_OFF) != 0) {
+    return NULL;
+}
+
+const char *up_setters_failures(cmd_parms *cmd, void *dconf, const char *word)
+{
+    unsigned int *pmask = up_setters_field(cmd, dconf);
+    const char *error = up_setters_words(cmd, dconf, failures, word);
+
+    if (error == NULL && (*pmask & UP_FAIL_OFF) != 0) {
         *pmask = UP_FAIL_OFF;
     }
-    return NULL;
+    return error;
 }
 
 /* --- the others ---------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #define UP_SETTERS_H
 
 #include "config/settings.h"
+#include "config/units.h"
 
 typedef struct up_row_t up_row_t;
 
@@ -49,6 +50,13 @@ void up_setters_mark(const cmd_parms *cmd, up_settings_t *settings);
 
 /** The same, for a field that sizes are derived from. */
 const char *up_setters_finish(cmd_parms *cmd, up_settings_t *settings);
+
+/**
+ * One word out of `words` into a mask, the row's field: the first of a
+ * section replaces what was inherited.
+ */
+const char *up_setters_words(cmd_parms *cmd, up_settings_t *settings,
+                             const up_word_t *words, const char *word);
 
 /* parsers of the plain types */
 const char *up_setters_parse_flag(const up_row_t *row, const char *text,

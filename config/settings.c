@@ -14,6 +14,7 @@
 #include "config/derived.h"
 #include "config/log.h"
 #include "config/pass.h"
+#include "config/rows_answer.h"
 #include "config/rows_relay.h"
 #include "config/rows_request.h"
 #include "config/rows_response.h"
@@ -25,7 +26,8 @@
     UP_ROWS_REQUEST(ROW)                                                      \
     UP_ROWS_SERVER(ROW)                                                       \
     UP_ROWS_RESPONSE(ROW)                                                     \
-    UP_ROWS_RELAY(ROW)
+    UP_ROWS_RELAY(ROW)                                                        \
+    UP_ROWS_ANSWER(ROW)
 
 typedef enum row_e {
 #define NUMBER(type, name, first, last, least, usual, help) ROW_##name,
@@ -122,6 +124,7 @@ static up_settings_t *make_defaults(apr_pool_t *p)
     /* Files there are nameless, so that no directories are needed. */
     settings->temp_path = apr_temp_dir_get(&temp_dir, p) == APR_SUCCESS
                               ? temp_dir : "/tmp";
+    settings->stream_types = up_setters_usual_types(p);
     up_derived_begin(&settings->written);
     up_derived_sizes(settings);
     settings->hidden = up_derived_builtin_hidden(p);

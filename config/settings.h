@@ -16,6 +16,7 @@
 
 #include "apr_hash.h"
 #include "apr_tables.h"
+#include "config/codes.h"
 #include "config/expressions.h"
 #include "httpd.h"
 #include "http_config.h"
@@ -40,6 +41,15 @@ typedef struct up_sizes_t {
     apr_off_t max_temp_file_size; /* -1: not given */
     apr_off_t temp_file_write_size;
 } up_sizes_t;
+
+/** What UpstreamIgnoreHeaders lists: whose meaning for us is switched off. */
+#define UP_IGNORE_REDIRECT  (1u << 0) /* X-Accel-Redirect, and so on */
+#define UP_IGNORE_EXPIRES   (1u << 1)
+#define UP_IGNORE_RATE      (1u << 2)
+#define UP_IGNORE_BUFFERING (1u << 3)
+#define UP_IGNORE_CHARSET   (1u << 4)
+#define UP_IGNORE_INERT     (1u << 5) /* from here on: for nginx's cache only,
+                                         without a meaning here */
 
 /** Words of the mask of rows: 64 rows each. */
 #define UP_SETTINGS_WORDS 2
@@ -79,7 +89,6 @@ struct up_settings_t {
     unsigned int next_upstream; /* mask of up_fail_e */
     int next_upstream_tries;    /* 0: no limit */
     apr_interval_time_t next_upstream_timeout; /* 0: no limit */
-    int intercept_errors;
     apr_interval_time_t total_timeout; /* 0: no limit */
 
     /* the response; sizes are derived from `written`, never 0 unless said */
@@ -97,6 +106,15 @@ struct up_settings_t {
     const up_text_t *limit_rate;    /* bytes a second, NULL: no limit */
     apr_array_header_t *pass_headers; /* of const char * */
     apr_array_header_t *hide_headers; /* of const char * */
+
+    /* what the answer may ask for */
+    const up_codes_t *intercept_errors; /* NULL: off */
+    unsigned int ignored;               /* mask of UP_IGNORE_* */
+    apr_array_header_t *stream_types;   /* of const char *: media types, a *
+                                           at the end stands for any rest */
+    const up_text_t *early_hints;       /* NULL: off */
+    int lenient_framing;
+
     apr_hash_t *hidden; /* keys: lower-case names that are not relayed,
                            (built-in + hide) - pass; only apr_hash_get */
 };

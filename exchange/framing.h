@@ -28,7 +28,7 @@ typedef struct up_framing_t {
     apr_off_t length;    /* UP_FRAMING_LENGTH; else -1 */
     apr_off_t announced; /* Content-Length as sent, -1: none. With
                             UP_FRAMING_NONE it may still be relayed */
-    int close;           /* Connection: close, or HTTP before 1.1 */
+    int close;           /* Connection: close, HTTP before 1.1, or doubts */
 } up_framing_t;
 
 /**
@@ -42,5 +42,15 @@ typedef struct up_framing_t {
  */
 const char *up_head_framing(const up_head_t *head, int head_request,
                             up_framing_t *framing);
+
+/**
+ * The same for backends that are known to be sloppy (UpstreamLenientFraming):
+ * chunked wins over a length (RFC 9112 6.3), and lengths or codings that say
+ * the same several times, on lines of their own or in a list, count once.
+ * Lengths that differ are refused here, too. What had to be forgiven sets
+ * `close`: nobody can be sure where the next response begins.
+ */
+const char *up_head_framing_lenient(const up_head_t *head, int head_request,
+                                    up_framing_t *framing);
 
 #endif

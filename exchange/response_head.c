@@ -252,14 +252,6 @@ static apr_interval_time_t keep_alive_of(const char *value)
     return apr_time_from_sec(seconds < 86400 ? seconds : 86400);
 }
 
-static int buffering_of(const char *value)
-{
-    if (value && up_field_is(value, "yes")) {
-        return 1;
-    }
-    return value && up_field_is(value, "no") ? 0 : -1;
-}
-
 static void find_nominated(passage_t *passage)
 {
     const up_head_t *head = passage->head;
@@ -281,7 +273,6 @@ void up_reshead_apply(request_rec *r, const up_settings_t *settings,
 
     find_nominated(&passage);
     passage.relayed = apr_pcalloc(r->pool, head->nfields + 1);
-    relay->buffering = buffering_of(up_head_get(head, "X-Accel-Buffering"));
     relay->keep_alive = keep_alive_of(up_head_get(head, "Keep-Alive"));
     set_status(r, head);
     forget_guesses(r);

@@ -17,7 +17,6 @@
 
 /** What the fields say about relaying. */
 typedef struct up_relay_t {
-    int buffering;                  /* X-Accel-Buffering: -1 unsaid, 0, 1 */
     apr_interval_time_t keep_alive; /* Keep-Alive: timeout=N, -1: unsaid */
 } up_relay_t;
 

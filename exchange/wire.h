@@ -27,6 +27,10 @@ struct up_leg_t {
     up_framing_t framing;
     up_decoder_t decoder;
     int head_request;    /* the method sent is HEAD */
+    int lenient;         /* up_head_framing_lenient */
+    void (*on_interim)(void *baton, const up_head_t *head); /* is told of
+                            each 1xx, may be NULL */
+    void *interim_baton;
     apr_size_t max_head; /* bytes that all heads of a try may have */
     apr_size_t rest_used; /* of the body bytes that came with the head */
     apr_size_t interim;  /* bytes of 1xx heads so far */

@@ -39,7 +39,11 @@ static apr_status_t settle(up_leg_t *leg, const up_head_t *head)
         leg->error = "101 without having been asked to switch protocols";
         return APR_EINVAL;
     }
-    leg->error = up_head_framing(head, leg->head_request, &leg->framing);
+    leg->error = leg->lenient
+                     ? up_head_framing_lenient(head, leg->head_request,
+                                               &leg->framing)
+                     : up_head_framing(head, leg->head_request,
+                                       &leg->framing);
     if (leg->error) {
         return APR_EINVAL;
     }
@@ -60,6 +64,9 @@ static apr_status_t parse(up_leg_t *leg, apr_status_t rv)
         if (leg->interim > leg->max_head) {
             leg->error = "too many interim responses";
             return APR_ENOSPC;
+        }
+        if (leg->on_interim) {
+            leg->on_interim(leg->interim_baton, head);
         }
         up_parser_next(leg->parser);
         rv = up_parser_added(leg->parser, 0);

@@ -19,10 +19,9 @@ my $top = $ENV{UP_TOP} // dirname dirname abs_path $0;
 # it. Layer 0 knows neither httpd nor a socket.
 my @LAYERS = (
     [qw(mod_upstream_proxy.h status_parser exchange/body_decoder
-        exchange/fields exchange/framing exchange/pace exchange/retry
-        exchange/trail
-        exchange/uri_map
-        config/units)],
+        exchange/accel exchange/fields exchange/framing exchange/pace
+        exchange/retry exchange/trail exchange/uri_map
+        config/codes config/units)],
     [qw(config/)],
     [qw(peers/)],
     [qw(transport/)],

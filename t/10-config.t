@@ -50,7 +50,6 @@ my @plain = (
         ['1y' => $time, '5s5s' => $time, '-5' => $time, '0' => $no_time]],
     [NextUpstreamTries => ['0', '3'], ['x' => $from_0]],
     [NextUpstreamTimeout => ['0', '10s'], ['10x' => $time]],
-    [InterceptErrors => ['on', 'off'], ['404' => $flag]],
     [Buffering => ['on', 'off'], ['full' => $flag]],
     [BufferSize => ['128', '32k', '1m'], ['0' => $no_size, '4kk' => $size]],
     [MaxHeaderSize => ['8k', '128K'], ['none' => $size, '0' => $no_size]],

@@ -122,9 +122,43 @@ static const row_t rows[] = {
     REFUSED("HTTP/1.0 200 OK\r\n" CL5 TE, BOTH)
 };
 
-START_TEST(frames)
+/* UpstreamLenientFraming. What was forgiven closes the connection. */
+#define FORGIVEN(kind, length) { kind, length, length, 1 }
+#define DIFFER "differing \"Content-Length\" headers"
+
+static const row_t lenient_rows[] = {
+    { OK_LINE, 0, CLOSED, NULL },
+    { OK_LINE CL5, 0, LENGTH(5), NULL },
+    { OK_LINE TE, 0, CHUNKED, NULL },
+    { OK_LINE CL5 CL5, 0, FORGIVEN(UP_FRAMING_LENGTH, 5), NULL },
+    { OK_LINE CL5 CL5 CL5, 0, FORGIVEN(UP_FRAMING_LENGTH, 5), NULL },
+    { OK_LINE "Content-Length: 5, 5\r\n", 0, FORGIVEN(UP_FRAMING_LENGTH, 5),
+      NULL },
+    { OK_LINE CL5 "Content-Length: 05\r\n", 0,
+      FORGIVEN(UP_FRAMING_LENGTH, 5), NULL },
+    { OK_LINE TE TE, 0, FORGIVEN(UP_FRAMING_CHUNKED, -1), NULL },
+    { OK_LINE "Transfer-Encoding: chunked ,\tchunked\r\n", 0,
+      FORGIVEN(UP_FRAMING_CHUNKED, -1), NULL },
+    { OK_LINE CL5 TE, 0, FORGIVEN(UP_FRAMING_CHUNKED, -1), NULL },
+    { OK_LINE TE CL5 CL5, 0, FORGIVEN(UP_FRAMING_CHUNKED, -1), NULL },
+    { OK_LINE TE CL5, 1, FORGIVEN(UP_FRAMING_NONE, -1), NULL },
+    { "HTTP/1.1 304 Not Modified\r\n" CL5 CL5, 0,
+      { UP_FRAMING_NONE, -1, 5, 1 }, NULL },
+    REFUSED(OK_LINE CL5 "Content-Length: 6\r\n", DIFFER),
+    REFUSED(OK_LINE "Content-Length: 5, 50\r\n", DIFFER),
+    REFUSED(OK_LINE CL5 "Content-Length: 6\r\n" TE, DIFFER),
+    REFUSED(OK_LINE CL5 "Content-Length: x\r\n", BAD_LENGTH),
+    REFUSED(OK_LINE "Content-Length: 5,\r\n", BAD_LENGTH),
+    REFUSED(OK_LINE "Content-Length: \r\n", BAD_LENGTH),
+    REFUSED(OK_LINE "Transfer-Encoding: gzip, chunked\r\n", BAD_CODING),
+    REFUSED(OK_LINE "Transfer-Encoding: identity\r\n" CL5, BAD_CODING),
+};
+
+typedef const char *(*frame_t)(const up_head_t *head, int head_request,
+                               up_framing_t *framing);
+
+static void check_row(const row_t *row, frame_t frame)
 {
-    const row_t *row = &rows[_i];
     up_parser_t *parser = up_parser_make(unit_pool, 1024, 1024);
     up_framing_t got;
     const char *error;
@@ -136,7 +170,7 @@ START_TEST(frames)
     memcpy(buf, row->raw, len);
     memcpy(buf + len, "\r\n", 2);
     ck_assert_int_eq(up_parser_added(parser, len + 2), APR_SUCCESS);
-    error = up_head_framing(up_parser_head(parser), row->head_request, &got);
+    error = frame(up_parser_head(parser), row->head_request, &got);
     if (row->error) {
         ck_assert_msg(error != NULL, "was taken: %s", row->raw);
         ck_assert_str_eq(error, row->error);
@@ -149,6 +183,17 @@ START_TEST(frames)
     ck_assert_int_eq(got.announced, row->want.announced);
     ck_assert_msg(!!got.close == row->want.close, "close: %s", row->raw);
 }
+
+START_TEST(frames)
+{
+    check_row(&rows[_i], up_head_framing);
+}
+END_TEST
+
+START_TEST(frames_leniently)
+{
+    check_row(&lenient_rows[_i], up_head_framing_lenient);
+}
 END_TEST
 
 Suite *unit_framing(void)
@@ -157,5 +202,6 @@ Suite *unit_framing(void)
     TCase *tc = unit_case(suite, "fields");
 
     tcase_add_loop_test(tc, frames, 0, COUNT(rows));
+    tcase_add_loop_test(tc, frames_leniently, 0, COUNT(lenient_rows));
     return suite;
 }
