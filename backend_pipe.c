@@ -49,6 +49,11 @@ void up_pipe_limit_rate(up_pipe_t *pipe, apr_off_t rate)
                   apr_time_now());
 }
 
+void up_pipe_head_first(up_pipe_t *pipe)
+{
+    pipe->head_first = 1;
+}
+
 up_pipe_end_e up_pipe_end(const up_pipe_t *pipe)
 {
     return pipe->end;
@@ -119,10 +124,15 @@ static apr_status_t finish(up_pipe_t *pipe)
 }
 
 /* Unbuffered responses show their head at once, body or not. */
-static apr_status_t show_head(up_pipe_t *pipe)
+static int is_bare(const up_pipe_t *pipe)
 {
-    if (pipe->buffering || pipe->client->header_out
-        || pipe->end != UP_PIPE_OPEN || !up_pipe_drained(pipe)) {
+    return !pipe->buffering && pipe->end == UP_PIPE_OPEN
+           && up_pipe_drained(pipe);
+}
+
+static apr_status_t show_head(up_pipe_t *pipe, int now)
+{
+    if (!now || pipe->client->header_out) {
         return APR_SUCCESS;
     }
     up_pipe_add_flush(pipe);
@@ -131,9 +141,12 @@ static apr_status_t show_head(up_pipe_t *pipe)
 
 apr_status_t up_pipe_step(up_pipe_t *pipe, up_want_t *want)
 {
-    apr_status_t rv;
+    apr_status_t rv = show_head(pipe, pipe->head_first);
     int moved;
 
+    if (rv != APR_SUCCESS) {
+        return rv;
+    }
     do {
         apr_off_t pending = up_client_pending(pipe->client);
 
@@ -150,7 +163,7 @@ apr_status_t up_pipe_step(up_pipe_t *pipe, up_want_t *want)
         moved |= up_client_pending(pipe->client) < pending;
     } while (rv == APR_SUCCESS && moved && !pipe->ended_out);
     if (rv == APR_SUCCESS) {
-        rv = show_head(pipe);
+        rv = show_head(pipe, is_bare(pipe));
     }
     if (rv != APR_SUCCESS) {
         return rv;

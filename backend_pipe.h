@@ -52,6 +52,12 @@ void up_pipe_on_complete(up_pipe_t *pipe, void (*complete)(void *baton),
 void up_pipe_limit_rate(up_pipe_t *pipe, apr_off_t rate);
 
 /**
+ * The head goes out by itself, before the body is looked at. Otherwise the
+ * two of a short response are one brigade, and httpd finds its length.
+ */
+void up_pipe_head_first(up_pipe_t *pipe);
+
+/**
  * Moves what can be moved.
  * @param want what to wait for, set when APR_EAGAIN is returned
  * @return APR_SUCCESS everything, the end included, has been passed to the

@@ -26,6 +26,7 @@
 #include "peers/peer.h"
 #include "transport/ahead.h"
 #include "transport/backend_pool.h"
+#include "exchange/trailers.h"
 #include "transport/client.h"
 #include "upstream_request.h"
 
@@ -256,6 +257,7 @@ static void register_hooks(apr_pool_t *p)
     static const char *const before_rewrite[] = { "mod_rewrite.c", NULL };
 
     up_client_register();
+    up_trailers_register();
     up_ahead_register();
     up_drive_loop_register();
     up_variables_register(p);

@@ -39,6 +39,7 @@ struct up_parser_t {
     apr_size_t line;  /* where the unfinished line starts */
     apr_size_t scan;  /* there is no LF between line and here */
     int lines;        /* finished lines of this head */
+    int trailer;      /* there is no status line */
     apr_status_t rv;  /* what up_parser_added answers */
     apr_array_header_t *fields; /* of up_field_t */
     up_head_t head;
@@ -51,7 +52,7 @@ static void begin(up_parser_t *parser, apr_size_t len)
     parser->len = len;
     parser->line = 0;
     parser->scan = 0;
-    parser->lines = 0;
+    parser->lines = parser->trailer; /* as if it had been read */
     parser->rv = APR_INCOMPLETE;
     apr_array_clear(parser->fields);
     parser->head = (up_head_t){ .reason = "" };
@@ -67,6 +68,7 @@ up_parser_t *up_parser_make(apr_pool_t *p, apr_size_t first, apr_size_t max)
     parser->size = 0;
     parser->first = first;
     parser->max = max;
+    parser->trailer = 0;
     parser->fields = apr_array_make(p, 24, sizeof(up_field_t));
     begin(parser, 0);
     return parser;
@@ -206,8 +208,9 @@ static apr_status_t bad_field(up_parser_t *parser, const char *end,
     char text[100];
 
     apr_snprintf(parser->error, sizeof(parser->error),
-                 "invalid header: line %d, \"%s\" (%" APR_SIZE_T_FMT
-                 " bytes): %s", parser->lines + 1,
+                 "invalid %s: line %d, \"%s\" (%" APR_SIZE_T_FMT
+                 " bytes): %s", parser->trailer ? "trailer" : "header",
+                 parser->lines + !parser->trailer,
                  quoted(text, start, name_length(start, end)), end - start,
                  why);
     return APR_EINVAL;
@@ -458,6 +461,24 @@ void up_parser_next(up_parser_t *parser)
     up_parser_rest(parser, &rest, &len);
     memmove(parser->buf, rest, len);
     begin(parser, len);
+}
+
+const up_head_t *up_parser_trailers(apr_pool_t *p, const char *block,
+                                    apr_size_t len, const char **perror)
+{
+    char *all = apr_palloc(p, len + 2);
+    up_parser_t *parser = up_parser_make(p, len + 2, len + 3);
+
+    memcpy(all, block, len);
+    memcpy(all + len, "\r\n", 2);
+    parser->trailer = 1;
+    begin(parser, 0);
+    if (up_parser_put(parser, all, len + 2) == APR_SUCCESS
+        && parser->head.size == len + 2) {
+        return &parser->head;
+    }
+    *perror = *parser->error ? parser->error : "invalid trailer";
+    return NULL;
 }
 
 const char *up_parser_error(const up_parser_t *parser)

@@ -92,6 +92,15 @@ int up_parser_started(const up_parser_t *parser);
 void up_parser_next(up_parser_t *parser);
 
 /**
+ * The fields of a trailer section (RFC 9110 6.5), by the grammar of a head's.
+ * @param block its lines with their ends, without the empty one; copied
+ * @param perror set on failure, as up_parser_error
+ * @return in p: a head of which only the fields count; NULL: malformed
+ */
+const up_head_t *up_parser_trailers(apr_pool_t *p, const char *block,
+                                    apr_size_t len, const char **perror);
+
+/**
  * What is wrong, for the log: printable, at most 200 bytes, names the field
  * and its size where one is to blame, never its value; reads well behind
  * "upstream sent ". "" when nothing is.

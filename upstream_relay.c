@@ -6,6 +6,7 @@
 
 #include "apr_strings.h"
 #include "config/log.h"
+#include "exchange/trailers.h"
 #include "http_core.h"
 #include "upstream_machine.h"
 
@@ -209,6 +210,10 @@ void up_machine_body_read(void *baton)
     up_request_t *ur = baton;
 
     log_surplus(ur);
+    if (ur->leg.trailers) {
+        ur->trail->trailers = ur->leg.trailers;
+        up_trailers_respond(ur->r, ur->settings, ur->leg.trailers);
+    }
     ur->want.backend = 0;
     up_machine_release(ur, ur->leg.wire->reusable(&ur->leg), UP_OUTCOME_OK);
 }

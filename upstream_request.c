@@ -228,6 +228,11 @@ up_request_t *up_request_make(request_rec *r, const up_pass_t *pass,
     ur->leg.body = ur->body;
     ur->leg.lenient = settings->lenient_framing;
     ur->leg.max_head = (apr_size_t)settings->max_header_size;
+    ur->leg.max_trailer = ur->leg.max_head;
+    if (settings->pass_trailers) {
+        ur->leg.trailer_pool = r->pool;
+        ur->leg.max_trailer = (apr_size_t)settings->buffer_size;
+    }
     ur->leg.parser = up_parser_make(r->pool,
                                     (apr_size_t)settings->buffer_size,
                                     (apr_size_t)settings->max_header_size);

@@ -9,6 +9,7 @@
 #include "exchange/rate.h"
 #include "exchange/request_head.h"
 #include "exchange/response_head.h"
+#include "exchange/trailers.h"
 #include "exchange/wishes.h"
 #include "http_core.h"
 #include "http_protocol.h"
@@ -322,6 +323,23 @@ static void plan_end(up_request_t *ur)
     }
 }
 
+/* Trailers may follow. HTTP/1.1 chunks have a place for them. Over HTTP/2
+ * they have a frame, but clients (curl) that have seen a Content-Length do not
+ * wait for it: there must be none. */
+static void expect_trailers(up_request_t *ur)
+{
+    if (ur->leg.framing.kind != UP_FRAMING_CHUNKED
+        || !up_trailers_wanted(ur->r, ur->settings)) {
+        return;
+    }
+    if (ur->client->net) {
+        up_trailers_expect(ur->r);
+    }
+    else {
+        up_pipe_head_first(ur->pipe);
+    }
+}
+
 /* A final answer that the client gets. */
 static up_verdict_e respond(up_request_t *ur, const up_head_t *head,
                             const up_wishes_t *wishes)
@@ -339,6 +357,7 @@ static up_verdict_e respond(up_request_t *ur, const up_head_t *head,
     ur->pipe = up_pipe_make(ur->r, ur->settings, &ur->leg, ur->client,
                             buffering);
     up_pipe_on_complete(ur->pipe, up_machine_body_read, ur);
+    expect_trailers(ur);
     up_pipe_limit_rate(ur->pipe, up_rate_of(ur->r, ur->settings->limit_rate));
     return up_machine_go(ur, UP_BODY, "head");
 }

@@ -103,6 +103,7 @@ struct up_settings_t {
     apr_off_t temp_file_write_size;
     const char *temp_path;          /* absolute */
     int temp_levels[3];             /* digits a level, 0: no level */
+    int pass_trailers;
     const up_text_t *limit_rate;    /* bytes a second, NULL: no limit */
     apr_array_header_t *pass_headers; /* of const char * */
     apr_array_header_t *hide_headers; /* of const char * */

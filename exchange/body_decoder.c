@@ -51,6 +51,11 @@ void up_decoder_init(up_decoder_t *decoder, const up_framing_t *framing,
     };
 }
 
+void up_decoder_keep(up_decoder_t *decoder, apr_pool_t *p)
+{
+    decoder->p = p;
+}
+
 static int fail(up_decoder_t *decoder, const char *error)
 {
     decoder->error = error;
@@ -111,8 +116,26 @@ static int step_data_end(up_decoder_t *decoder, char c)
     return decoder->state == DATA_CR ? DATA_LF : START;
 }
 
-/* A byte behind the last chunk. The fields are not kept, so only the lines
- * are looked at. */
+/* Keeps the last byte that was counted. */
+static void keep(up_decoder_t *decoder, char c)
+{
+    if (decoder->trailer > decoder->kept_size) {
+        apr_size_t size = decoder->kept_size ? decoder->kept_size * 2 : 256;
+        char *kept;
+
+        size = size < decoder->max_trailer ? size : decoder->max_trailer;
+        kept = apr_palloc(decoder->p, size);
+        if (decoder->kept_size) {
+            memcpy(kept, decoder->kept, decoder->kept_size);
+        }
+        decoder->kept = kept;
+        decoder->kept_size = size;
+    }
+    decoder->kept[decoder->trailer - 1] = c;
+}
+
+/* A byte behind the last chunk. What the fields say is not our business, so
+ * only the lines are looked at. */
 static int step_trailer(up_decoder_t *decoder, char c)
 {
     if (decoder->state == TRAILER && c == '\r') {
@@ -123,6 +146,9 @@ static int step_trailer(up_decoder_t *decoder, char c)
     }
     if (++decoder->trailer > decoder->max_trailer) {
         return fail(decoder, "too big trailers");
+    }
+    if (decoder->p) {
+        keep(decoder, c);
     }
     if (decoder->state == TRAILER_LF && c == '\n') {
         return TRAILER;

@@ -4,15 +4,17 @@
  * Takes the framing off a response body, in any segmentation, in place.
  *
  * Pure: APR only. RFC 9112 7.1; a bare LF in chunk framing is refused,
- * extensions are skipped, trailers are read and dropped; the bytes that carry
- * no body are bounded (4096 from one body byte to the next, max_trailer at
- * the end). A decoder that has refused something refuses all that follows.
+ * extensions are skipped, trailers are read and, unless somebody wants them
+ * kept, dropped; the bytes that carry no body are bounded (4096 from one body
+ * byte to the next, max_trailer at the end). A decoder that has refused
+ * something refuses all that follows.
  */
 
 #ifndef UP_BODY_DECODER_H
 #define UP_BODY_DECODER_H
 
 #include "apr_errno.h"
+#include "apr_pools.h"
 #include "mod_upstream_proxy.h"
 #include "exchange/framing.h"
 
@@ -23,6 +25,11 @@ struct up_decoder_t {
     apr_off_t overhead;  /* framing bytes since the last body byte */
     apr_size_t trailer;  /* bytes of the trailer section so far */
     apr_size_t max_trailer;
+    apr_pool_t *p;       /* up_decoder_keep's, NULL: trailers are dropped */
+    char *kept;          /* the lines of the trailer section, CR LF included,
+                            without the empty one at the end; `trailer` bytes
+                            of it are set; NULL: none */
+    apr_size_t kept_size;
     const char *error;   /* after APR_EINVAL, static text that reads well
                             behind "upstream sent " */
 };
@@ -30,6 +37,12 @@ struct up_decoder_t {
 /** @param max_trailer bytes the trailer fields may have */
 void up_decoder_init(up_decoder_t *decoder, const up_framing_t *framing,
                      apr_size_t max_trailer);
+
+/**
+ * Trailers are to be kept, in `p`: decoder->kept when the body is finished.
+ * Takes no memory until there are some.
+ */
+void up_decoder_keep(up_decoder_t *decoder, apr_pool_t *p);
 
 /**
  * Decodes `len` raw bytes in place: buf[0..*pbody) is body afterwards. A

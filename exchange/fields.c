@@ -103,6 +103,27 @@ static int for_the_far_end(const char *name)
     return 0;
 }
 
+int up_field_fits_trailer(const char *name)
+{
+    static const char *const names[] = {
+        "Accept-Ranges", "Age",           "Allow",
+        "If-Match",      "If-Modified-Since", "If-None-Match",
+        "If-Range",      "If-Unmodified-Since", "Expires",
+        "Max-Forwards",  "Pragma",        "Proxy-Authenticate",
+        "Proxy-Authorization", "Refresh", "Retry-After",
+        "Vary",          "WWW-Authenticate",
+    };
+    apr_size_t i;
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (up_field_is(name, names[i])) {
+            return 0;
+        }
+    }
+    return up_field_name_ok(name) && !up_field_is_ours(name)
+           && !for_the_far_end(name);
+}
+
 void up_nominated_init(up_nominated_t *nominated, apr_pool_t *p)
 {
     nominated->p = p;

@@ -26,10 +26,17 @@ static inline int up_field_is(const char *name, const char *other)
 int up_field_name_ok(const char *name);
 
 /**
- * Is it one that ends at every hop (RFC 9110 7.6.1), Trailer included as
- * long as trailers end here?
+ * Is it one that ends at every hop (RFC 9110 7.6.1), Trailer included?
+ * With UpstreamPassTrailers its callers let that one pass.
  */
 int up_field_is_hop(const char *name);
+
+/**
+ * May it stand in a trailer section that is passed on? What frames, routes,
+ * authenticates, or says how a message is to be taken (RFC 9110 6.5.1) has
+ * been decided on before it could be seen there.
+ */
+int up_field_fits_trailer(const char *name);
 
 /** up_field_is_hop, or a request field that only the module itself writes:
  * Host, Content-Length, Expect, HTTP2-Settings. */

@@ -26,6 +26,7 @@ struct up_pipe_t {
     up_leg_t *leg;
     up_client_t *client;
     int buffering;
+    int head_first;      /* up_pipe_head_first */
 
     char *buf;           /* being filled, malloc'ed, or NULL */
     apr_size_t buf_size;

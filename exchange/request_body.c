@@ -6,6 +6,7 @@
 
 #include "apr_strings.h"
 #include "config/log.h"
+#include "exchange/trailers.h"
 #include "http_protocol.h"
 #include "util_filter.h"
 
@@ -218,8 +219,10 @@ apr_status_t up_reqbody_frame(up_reqbody_t *body)
         body->length = -1;
     }
     else if (body->whole) {
+        /* Only chunks have trailers behind them. */
         body->streamed = 0;
-        body->length = gathered(body);
+        body->chunked = *up_trailers_of_request(body->r, body->settings) != 0;
+        body->length = body->chunked ? -1 : gathered(body);
     }
     else {
         body->length = announced_length(body);
@@ -245,8 +248,13 @@ static void wrap_chunk(up_reqbody_t *body, apr_bucket_brigade *bb,
                                 apr_bucket_immortal_create("\r\n", 2, alloc));
     }
     if (body->whole) {
+        const char *end = apr_pstrcat(
+            body->r->pool, "0\r\n",
+            up_trailers_of_request(body->r, body->settings), "\r\n", NULL);
+
         APR_BRIGADE_INSERT_TAIL(
-            bb, apr_bucket_immortal_create("0\r\n\r\n", 5, alloc));
+            bb, apr_bucket_pool_create(end, strlen(end), body->r->pool,
+                                       alloc));
     }
 }
 
@@ -257,7 +265,7 @@ void up_reqbody_begin(up_reqbody_t *body, apr_bucket *head)
                         body->r->pool);
     }
     if (body->chunked) {
-        wrap_chunk(body, body->bytes, body->in_memory);
+        wrap_chunk(body, body->bytes, gathered(body));
     }
     if (body->replacement && *body->replacement) {
         APR_BRIGADE_INSERT_TAIL(

@@ -176,8 +176,19 @@ static int is_set(const up_settings_t *settings, const char *name)
     return 0;
 }
 
+/* Trailers are passed on, or at least taken (RFC 9110 10.1.4). */
+static void add_te(const up_settings_t *settings, plan_t *plan)
+{
+    if (settings->pass_trailers && settings->http_version >= 11
+        && !is_set(settings, "TE")) {
+        add(plan, "Connection", "TE");
+        add(plan, "TE", "trailers");
+    }
+}
+
+/* @param trailers 1: those of the client's request go on */
 static void add_client(request_rec *r, const up_settings_t *settings,
-                       plan_t *plan)
+                       plan_t *plan, int trailers)
 {
     const apr_array_header_t *fields = apr_table_elts(r->headers_in);
     up_nominated_t nominated;
@@ -196,7 +207,8 @@ static void add_client(request_rec *r, const up_settings_t *settings,
         const apr_table_entry_t *field =
             &APR_ARRAY_IDX(fields, i, apr_table_entry_t);
 
-        if (up_field_is_ours(field->key)
+        if ((up_field_is_ours(field->key)
+             && !(trailers && up_field_is(field->key, "Trailer")))
             || up_nominated_has(&nominated, field->key)
             || is_set(settings, field->key)
             || !up_field_name_ok(field->key)
@@ -234,7 +246,7 @@ apr_status_t up_reqhead_build(request_rec *r, const up_settings_t *settings,
     plan_t plan = { 0 };
     const char *host;
     int length_set = 0;
-    int most = count_set(settings) + 2
+    int most = count_set(settings) + 4
                + apr_table_elts(r->headers_in)->nelts;
 
     plan.lines = apr_palloc(r->pool, most * sizeof(*plan.lines));
@@ -252,8 +264,10 @@ apr_status_t up_reqhead_build(request_rec *r, const up_settings_t *settings,
         return APR_EGENERAL;
     }
     add_framing(r, what, &plan, length_set);
+    add_te(settings, &plan);
     if (settings->pass_request_headers) {
-        add_client(r, settings, &plan);
+        add_client(r, settings, &plan,
+                   what->chunked && settings->pass_trailers);
     }
     *pbucket = write_twice(&plan, alloc);
     return APR_SUCCESS;

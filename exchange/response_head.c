@@ -13,6 +13,7 @@
 #include "apr_strings.h"
 #include "config/log.h"
 #include "exchange/fields.h"
+#include "exchange/trailers.h"
 #include "http_core.h"
 #include "http_protocol.h"
 #include "http_request.h"
@@ -24,6 +25,7 @@ typedef struct passage_t {
     const up_settings_t *settings;
     const up_head_t *head;
     up_nominated_t nominated;
+    int trailers;  /* may follow, and go to the client */
     char *relayed; /* a byte a field: 1 goes to the client */
 } passage_t;
 
@@ -69,21 +71,21 @@ int up_reshead_repeats(const up_head_t *head, int index)
     return 0;
 }
 
-static int is_hidden(const passage_t *passage, const up_field_t *field)
+int up_reshead_hides(const request_rec *r, const up_settings_t *settings,
+                     const up_field_t *field)
 {
     char room[64];
     char *name = room;
 
-    if (passage->settings->hidden == NULL) {
+    if (settings->hidden == NULL) {
         return 0;
     }
     if (field->name_len >= sizeof(room)) {
-        name = apr_palloc(passage->r->pool, field->name_len + 1);
+        name = apr_palloc(r->pool, field->name_len + 1);
     }
     memcpy(name, field->name, field->name_len + 1);
     ap_str_tolower(name);
-    return apr_hash_get(passage->settings->hidden, name, field->name_len)
-           != NULL;
+    return apr_hash_get(settings->hidden, name, field->name_len) != NULL;
 }
 
 /* httpd answers 500 when a name is no token. nginx relays such a field; the
@@ -99,14 +101,22 @@ static int is_sendable(const passage_t *passage, const up_field_t *field)
     return 0;
 }
 
+/* What announces trailers goes with them. */
+static int ends_here(const passage_t *passage, const char *name)
+{
+    return up_field_is_hop(name)
+           && !(passage->trailers && up_field_is(name, "Trailer"));
+}
+
 static int is_relayed(const passage_t *passage, int index)
 {
     const up_field_t *field = &passage->head->fields[index];
 
-    if (up_field_is_hop(field->name)
+    if (ends_here(passage, field->name)
         || up_field_is(field->name, "Content-Length")
         || up_nominated_has(&passage->nominated, field->name)
-        || is_hidden(passage, field) || !is_sendable(passage, field)) {
+        || up_reshead_hides(passage->r, passage->settings, field)
+        || !is_sendable(passage, field)) {
         return 0;
     }
     if (up_reshead_repeats(passage->head, index)) {
@@ -272,6 +282,8 @@ void up_reshead_apply(request_rec *r, const up_settings_t *settings,
     passage_t passage = { .r = r, .settings = settings, .head = head };
 
     find_nominated(&passage);
+    passage.trailers = framing->kind == UP_FRAMING_CHUNKED
+                       && up_trailers_wanted(r, settings);
     passage.relayed = apr_pcalloc(r->pool, head->nfields + 1);
     relay->keep_alive = keep_alive_of(up_head_get(head, "Keep-Alive"));
     set_status(r, head);

@@ -38,6 +38,10 @@ void up_reshead_apply(request_rec *r, const up_settings_t *settings,
 void up_reshead_keep(request_rec *r, const up_settings_t *settings,
                      const up_head_t *head);
 
+/** Is it one that is not relayed (UpstreamHideHeader, or by default)? */
+int up_reshead_hides(const request_rec *r, const up_settings_t *settings,
+                     const up_field_t *field);
+
 /**
  * Is field `index` a second one of a kind of which nginx keeps the first
  * (Content-Type, Date, Location ...)?

@@ -38,6 +38,7 @@ struct up_trail_t {
     const up_trail_t *earlier; /* of the request this one came from */
     const up_pass_t *pass;     /* for UPSTREAM_HOST, UPSTREAM_PORT */
     const void *head;          /* up_head_t of the last response, or NULL */
+    const void *trailers;      /* up_head_t, the same of its trailers */
     const char *activity;      /* "connecting to upstream", for the log */
     int client_aborted;
 };

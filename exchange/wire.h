@@ -32,6 +32,9 @@ struct up_leg_t {
                             each 1xx, may be NULL */
     void *interim_baton;
     apr_size_t max_head; /* bytes that all heads of a try may have */
+    apr_pool_t *trailer_pool; /* for those of a response, NULL: dropped */
+    apr_size_t max_trailer;   /* bytes they may have */
+    const up_head_t *trailers; /* after the body, NULL: there are none */
     apr_size_t rest_used; /* of the body bytes that came with the head */
     apr_size_t interim;  /* bytes of 1xx heads so far */
     apr_off_t sent;      /* bytes of this try */

@@ -17,6 +17,7 @@ void up_leg_begin(up_leg_t *leg, up_conn_t *conn)
     leg->broken = 0;
     leg->surplus = 0;
     leg->error = NULL;
+    leg->trailers = NULL;
     up_parser_reset(leg->parser);
     up_reqbody_rewind(leg->body);
 }
@@ -47,7 +48,8 @@ static apr_status_t settle(up_leg_t *leg, const up_head_t *head)
     if (leg->error) {
         return APR_EINVAL;
     }
-    up_decoder_init(&leg->decoder, &leg->framing, leg->max_head);
+    up_decoder_init(&leg->decoder, &leg->framing, leg->max_trailer);
+    up_decoder_keep(&leg->decoder, leg->trailer_pool);
     return APR_SUCCESS;
 }
 
@@ -155,6 +157,21 @@ static apr_status_t raw(up_leg_t *leg, char *buf, apr_size_t *plen)
     return rv;
 }
 
+/* The body is finished: what stands behind it? */
+static apr_status_t read_trailers(up_leg_t *leg)
+{
+    const up_decoder_t *decoder = &leg->decoder;
+
+    if (decoder->kept) {
+        leg->trailers = up_parser_trailers(leg->trailer_pool, decoder->kept,
+                                           decoder->trailer, &leg->error);
+        if (!leg->trailers) {
+            return APR_EINVAL;
+        }
+    }
+    return APR_EOF;
+}
+
 /* The body is finished: did more arrive than it should have? */
 static apr_status_t finished(up_leg_t *leg)
 {
@@ -191,9 +208,9 @@ static apr_status_t h1_read_body(up_leg_t *leg, char *buf, apr_size_t *plen)
     }
     if (rv == APR_EOF) {
         leg->surplus = used < len;
-        return finished(leg);
+        rv = read_trailers(leg);
     }
-    return rv;
+    return rv == APR_EOF ? finished(leg) : rv;
 }
 
 /* Both messages are whole, nothing came behind the response, and neither side

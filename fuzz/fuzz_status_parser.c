@@ -166,6 +166,26 @@ static void run(fuzz_log_t *log, up_parser_t *parser, const uint8_t *data,
     fuzz_log_number(log, heads);
 }
 
+/* The same bytes as a trailer section. */
+static void run_trailers(const uint8_t *data, size_t size)
+{
+    const char *error = NULL;
+    const up_head_t *head = up_parser_trailers(FUZZ_POOL, (const char *)data,
+                                               size, &error);
+    int i;
+
+    require(!head == (error != NULL));
+    if (!head) {
+        require_printable(error);
+        return;
+    }
+    for (i = 0; i < head->nfields; ++i) {
+        require(head->fields[i].name_len > 0);
+        require_text(head->fields[i].name, head->fields[i].name_len);
+        require_text(head->fields[i].value, head->fields[i].value_len);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     fuzz_log_t whole = { 0 };
@@ -190,6 +210,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     pieces.len = 0;
     run(&pieces, parser, data + 1, size - 1, data[0] | 0x100);
     fuzz_require_same(&whole, &pieces);
+    run_trailers(data + 1, size - 1);
     fuzz_free_all();
     return 0;
 }

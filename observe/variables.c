@@ -118,6 +118,13 @@ static const up_head_t *head_of(const ap_expr_eval_ctx_t *ctx)
     return trail ? trail->head : NULL;
 }
 
+static const up_head_t *trailers_of(const ap_expr_eval_ctx_t *ctx)
+{
+    const up_trail_t *trail = up_note_trail(ctx->r);
+
+    return trail ? trail->trailers : NULL;
+}
+
 /* Field names as nginx's variables spell them, or as they are. */
 static int is_spelled(const char *name, const char *asked)
 {
@@ -133,14 +140,13 @@ static int is_spelled(const char *name, const char *asked)
     return *name == *asked;
 }
 
-static const char *eval_http(ap_expr_eval_ctx_t *ctx, const void *data,
-                             const char *arg)
+/* All fields of that name. */
+static const char *value_in(const ap_expr_eval_ctx_t *ctx,
+                            const up_head_t *head, const char *arg)
 {
-    const up_head_t *head = head_of(ctx);
     const char *text = NULL;
     int i;
 
-    (void)data;
     for (i = 0; head && arg && i < head->nfields; i++) {
         const up_field_t *field = &head->fields[i];
 
@@ -151,6 +157,20 @@ static const char *eval_http(ap_expr_eval_ctx_t *ctx, const void *data,
                     : field->value;
     }
     return text ? text : "";
+}
+
+static const char *eval_http(ap_expr_eval_ctx_t *ctx, const void *data,
+                             const char *arg)
+{
+    (void)data;
+    return value_in(ctx, head_of(ctx), arg);
+}
+
+static const char *eval_trailer(ap_expr_eval_ctx_t *ctx, const void *data,
+                                const char *arg)
+{
+    (void)data;
+    return value_in(ctx, trailers_of(ctx), arg);
 }
 
 /* The value in a Set-Cookie of that name, or NULL. */
@@ -218,6 +238,9 @@ static int lookup(ap_expr_lookup_parms *parms)
     }
     if (ap_cstr_casecmp(parms->name, "upstream_http") == 0) {
         *parms->func = eval_http;
+    }
+    else if (ap_cstr_casecmp(parms->name, "upstream_trailer") == 0) {
+        *parms->func = eval_trailer;
     }
     else if (ap_cstr_casecmp(parms->name, "upstream_cookie") == 0) {
         *parms->func = eval_cookie;

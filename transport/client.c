@@ -241,7 +241,8 @@ static int is_transparent(const char *name)
 {
     static const char *const names[] = {
         "content_length", "http_header", "http_outerror", "chunk",
-        "byterange", "upstream_client", "core", "log_input_output", NULL
+        "byterange", "upstream_trailers", "upstream_client", "core",
+        "log_input_output", NULL
     };
     int i;
 

@@ -291,6 +291,68 @@ START_TEST(bounds_leading_zeros)
 }
 END_TEST
 
+/* Whatever the segments, the lines come out as they went in. */
+START_TEST(keeps_trailers)
+{
+    static const char lines[] = "A: 1\r\nBcd: 2 3\r\n";
+    static const up_framing_t chunked = {
+        .kind = UP_FRAMING_CHUNKED, .length = -1, .announced = -1
+    };
+    apr_size_t step;
+
+    for (step = 1; step < 40; step++) {
+        char text[] = "3\r\nabc\r\n0\r\nA: 1\r\nBcd: 2 3\r\n\r\n";
+        apr_size_t all = sizeof(text) - 1;
+        apr_status_t rv = APR_SUCCESS;
+        up_decoder_t decoder;
+        apr_size_t at;
+
+        up_decoder_init(&decoder, &chunked, MAX_TRAILER);
+        up_decoder_keep(&decoder, unit_pool);
+        for (at = 0; at < all; at += step) {
+            apr_size_t n = all - at < step ? all - at : step;
+            apr_size_t body, used;
+
+            rv = up_decoder_feed(&decoder, text + at, n, &body, &used);
+        }
+        ck_assert_int_eq(rv, APR_EOF);
+        ck_assert_int_eq(decoder.trailer, sizeof(lines) - 1);
+        ck_assert(memcmp(decoder.kept, lines, sizeof(lines) - 1) == 0);
+    }
+}
+END_TEST
+
+START_TEST(keeps_no_more_than_allowed)
+{
+    static const up_framing_t chunked = {
+        .kind = UP_FRAMING_CHUNKED, .length = -1, .announced = -1
+    };
+    static const size_t most[] = { 5, 255, 256, 257, 600, 5000 };
+    int i;
+
+    for (i = 0; i < COUNT(most); i++) {
+        apr_size_t body, used;
+        up_decoder_t decoder;
+        size_t n;
+
+        up_decoder_init(&decoder, &chunked, most[i]);
+        up_decoder_keep(&decoder, unit_pool);
+        ck_assert_int_eq(up_decoder_feed(&decoder, (char[]){ "0\r\n" }, 3,
+                                         &body, &used), APR_SUCCESS);
+        for (n = 0; n < most[i]; n++) {
+            char c[] = "x";
+
+            ck_assert_int_eq(up_decoder_feed(&decoder, c, 1, &body, &used),
+                             APR_SUCCESS);
+        }
+        ck_assert(decoder.kept_size <= most[i]);
+        ck_assert_int_eq(up_decoder_feed(&decoder, (char[]){ "x" }, 1, &body,
+                                         &used), APR_EINVAL);
+        ck_assert_str_eq(decoder.error, "too big trailers");
+    }
+}
+END_TEST
+
 START_TEST(bounds_trailers)
 {
     up_decoder_t decoder;
@@ -360,6 +422,8 @@ Suite *unit_body_decoder(void)
     tc = unit_case(suite, "bounds");
     tcase_add_test(tc, bounds_extensions);
     tcase_add_test(tc, bounds_leading_zeros);
+    tcase_add_test(tc, keeps_trailers);
+    tcase_add_test(tc, keeps_no_more_than_allowed);
     tcase_add_test(tc, bounds_trailers);
     return suite;
 }

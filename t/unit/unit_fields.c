@@ -66,6 +66,28 @@ START_TEST(test_far_end)
 }
 END_TEST
 
+START_TEST(test_trailer)
+{
+    static const char *const good[] = {
+        "grpc-status", "Server-Timing", "Content-Digest", "ETag", "X-Sum",
+    };
+    static const char *const bad[] = {
+        "Content-Length", "transfer-encoding", "Trailer", "HOST", "Expect",
+        "Connection", "TE", "Authorization", "Set-Cookie", "Cookie",
+        "Cache-Control", "Content-Type", "Content-Range", "Location",
+        "X-Forwarded-For", "If-None-Match", "Range", "X Y", "X\xe9", "",
+    };
+    int i;
+
+    for (i = 0; i < COUNT(good); i++) {
+        ck_assert_msg(up_field_fits_trailer(good[i]), "%s", good[i]);
+    }
+    for (i = 0; i < COUNT(bad); i++) {
+        ck_assert_msg(!up_field_fits_trailer(bad[i]), "%s", bad[i]);
+    }
+}
+END_TEST
+
 START_TEST(test_nominated)
 {
     up_nominated_t nominated;
@@ -99,6 +121,7 @@ Suite *unit_fields(void)
     tcase_add_loop_test(tc, test_hop, 0, COUNT(hops));
     tcase_add_loop_test(tc, test_ours, 0, COUNT(ours));
     tcase_add_test(tc, test_far_end);
+    tcase_add_test(tc, test_trailer);
     tcase_add_test(tc, test_nominated);
     return suite;
 }

@@ -470,6 +470,53 @@ START_TEST(finds_fields)
 }
 END_TEST
 
+START_TEST(reads_trailers)
+{
+    const char *error = NULL;
+    const up_head_t *head = up_parser_trailers(
+        unit_pool, LIT("grpc-status: 0\r\nX:\r\nX: two words \r\n"), &error);
+
+    ck_assert_ptr_nonnull(head);
+    ck_assert_int_eq(head->nfields, 3);
+    ck_assert_str_eq(head->fields[0].name, "grpc-status");
+    ck_assert_str_eq(head->fields[0].value, "0");
+    ck_assert_str_eq(head->fields[1].value, "");
+    ck_assert_str_eq(head->fields[2].value, "two words");
+    head = up_parser_trailers(unit_pool, "", 0, &error);
+    ck_assert_ptr_nonnull(head);
+    ck_assert_int_eq(head->nfields, 0);
+    ck_assert_ptr_null(error);
+}
+END_TEST
+
+START_TEST(refuses_trailers)
+{
+    static const struct {
+        const char *block;
+        const char *error;
+    } rows[] = {
+        { "A: 1\r\nno colon\r\n", "invalid trailer: line 2, \"no\" "
+          "(9 bytes): invalid character in the name" },
+        { "A:\x01\r\n", "invalid trailer: line 1, \"A\" (4 bytes): control "
+          "character in the value" },
+        { " A: 1\r\n", "invalid trailer: line 1, \"\" (6 bytes): folded "
+          "line" },
+        { "A: 1\r\n\r\nB: 2\r\n", "invalid trailer" },
+        { "HTTP/1.1 200 OK\r\n", "invalid trailer: line 1, \"HTTP/1.1\" "
+          "(16 bytes): invalid character in the name" },
+    };
+    int i;
+
+    for (i = 0; i < COUNT(rows); i++) {
+        const char *error = NULL;
+
+        ck_assert_ptr_null(up_parser_trailers(unit_pool, rows[i].block,
+                                              strlen(rows[i].block), &error));
+        ck_assert_str_eq(error, rows[i].error);
+    }
+}
+END_TEST
+
 Suite *unit_status_parser(void)
 {
     Suite *suite = suite_create("status_parser");
@@ -486,5 +533,8 @@ Suite *unit_status_parser(void)
     tcase_add_test(tc, writes_printable_errors);
     tc = unit_case(suite, "lookup");
     tcase_add_test(tc, finds_fields);
+    tc = unit_case(suite, "trailers");
+    tcase_add_test(tc, reads_trailers);
+    tcase_add_test(tc, refuses_trailers);
     return suite;
 }
