@@ -54,6 +54,11 @@ void up_pipe_head_first(up_pipe_t *pipe)
     pipe->head_first = 1;
 }
 
+void up_pipe_limit_client(up_pipe_t *pipe, apr_off_t rate)
+{
+    up_pace_begin(&pipe->write_pace, rate, apr_time_now());
+}
+
 up_pipe_end_e up_pipe_end(const up_pipe_t *pipe)
 {
     return pipe->end;
@@ -93,6 +98,9 @@ static void settle(up_pipe_t *pipe, up_want_t *want)
     }
     else {
         pipe->write_by = 0;
+    }
+    if (!up_pipe_drained(pipe) && up_pace_until(&pipe->write_pace)) {
+        up_want_until(want, up_pace_until(&pipe->write_pace));
     }
 }
 

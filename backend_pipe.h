@@ -58,6 +58,12 @@ void up_pipe_limit_rate(up_pipe_t *pipe, apr_off_t rate);
 void up_pipe_head_first(up_pipe_t *pipe);
 
 /**
+ * Passes on to the client at most `rate` bytes a second, 0: no limit
+ * (X-Accel-Limit-Rate). The backend is read as fast as before.
+ */
+void up_pipe_limit_client(up_pipe_t *pipe, apr_off_t rate);
+
+/**
  * Moves what can be moved.
  * @param want what to wait for, set when APR_EAGAIN is returned
  * @return APR_SUCCESS everything, the end included, has been passed to the

@@ -14,6 +14,7 @@
 #include "config/temp_path.h"
 #include "drivers/drive_loop.h"
 #include "drivers/drive_sync.h"
+#include "exchange/jump.h"
 #include "exchange/note.h"
 #include "exchange/request_target.h"
 #include "http_connection.h"
@@ -152,8 +153,10 @@ static int redirect_to(request_rec *r, const char *location)
 /* What a loop must not run itself goes to where it may block. */
 static int on_handler_first(request_rec *r)
 {
-    return up_drive_loop_divert(r, r->handler
-                                       && strcmp(r->handler, HANDLER) == 0);
+    int ours = r->handler && strcmp(r->handler, HANDLER) == 0;
+
+    up_jump_arrive(r, ours);
+    return up_drive_loop_divert(r, ours);
 }
 
 static int handler(request_rec *r)
@@ -182,7 +185,7 @@ static int handler(request_rec *r)
         return status;
     }
     return up_drive_loop_fits(r) ? up_drive_loop(ur, r)
-                                 : up_drive_sync(ur, r->connection);
+                                 : up_drive_sync(ur, r);
 }
 
 /* ------------------------------------------------------------------------ */
@@ -260,6 +263,7 @@ static void register_hooks(apr_pool_t *p)
     up_trailers_register();
     up_ahead_register();
     up_drive_loop_register();
+    up_jump_register();
     up_variables_register(p);
     ap_hook_pre_config(on_pre_config, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_check_config(on_check_config, NULL, NULL, APR_HOOK_MIDDLE);

@@ -27,6 +27,7 @@ typedef struct up_parser_t up_parser_t;     /* status_parser.h */
 typedef struct up_decoder_t up_decoder_t;   /* exchange/body_decoder.h */
 typedef struct up_reqbody_t up_reqbody_t;   /* exchange/request_body.h */
 typedef struct up_trail_t up_trail_t;       /* exchange/trail.h */
+typedef struct up_jump_t up_jump_t;         /* exchange/jump.h */
 typedef struct up_leg_t up_leg_t;           /* exchange/wire.h */
 typedef struct up_pipe_t up_pipe_t;         /* backend_pipe.h */
 typedef struct up_request_t up_request_t;   /* upstream_request.h */

@@ -10,6 +10,7 @@
 
 #include "apr_strings.h"
 #include "config/log.h"
+#include "exchange/jump.h"
 #include "exchange/note.h"
 #include "exchange/request_head.h"
 #include "exchange/request_target.h"
@@ -224,6 +225,8 @@ up_request_t *up_request_make(request_rec *r, const up_pass_t *pass,
     up_note_make(r)->trail = ur->trail;
     ur->client = up_client_open(r);
     ur->body = up_reqbody_make(r, settings, ur->client);
+    up_jump_bring_body(r, ur->body);
+    up_note_make(r)->body = ur->body;
     ur->leg.wire = &up_wire_h1;
     ur->leg.body = ur->body;
     ur->leg.lenient = settings->lenient_framing;

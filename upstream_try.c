@@ -7,6 +7,7 @@
 #include "apr_strings.h"
 #include "config/log.h"
 #include "exchange/rate.h"
+#include "exchange/jump.h"
 #include "exchange/request_head.h"
 #include "exchange/response_head.h"
 #include "exchange/trailers.h"
@@ -359,6 +360,10 @@ static up_verdict_e respond(up_request_t *ur, const up_head_t *head,
     up_pipe_on_complete(ur->pipe, up_machine_body_read, ur);
     expect_trailers(ur);
     up_pipe_limit_rate(ur->pipe, up_rate_of(ur->r, ur->settings->limit_rate));
+    if (wishes->buffering) {
+        up_pipe_limit_client(ur->pipe, wishes->rate ? wishes->rate
+                                                    : up_jump_rate(ur->r));
+    }
     return up_machine_go(ur, UP_BODY, "head");
 }
 
@@ -381,6 +386,11 @@ static up_verdict_e head_done(up_request_t *ur)
         return up_machine_finish(ur, head->status, "error intercepted");
     }
     up_wishes_read(ur->settings, head, &wishes);
+    if (wishes.redirect) {
+        return up_machine_finish(ur, up_jump_prepare(ur->r, ur->settings, head,
+                                                     wishes.redirect),
+                                 "redirected");
+    }
     return respond(ur, head, &wishes);
 }
 

@@ -165,8 +165,8 @@ static up_turn_e run_phase(up_adopted_t *a, unsigned int events, int side)
         return up_adopted_run_parked(a, events, side);
     case UP_PHASE_DOOMED:
         return up_adopted_destroy(a);
-    case UP_PHASE_ERROR_PAGE:
-        return up_adopted_run_error_page(a);
+    case UP_PHASE_END:
+        return up_adopted_run_end(a);
     case UP_PHASE_DIVERTED:
     case UP_PHASE_WHOLE:
         return up_adopted_run_diverted(a);

@@ -57,11 +57,12 @@ int up_adopted_divert(request_rec *r);
 int up_adopted_divert_slow(request_rec *r);
 
 /**
- * The handler is about to return the error `status`, which httpd answers with
- * a request for a local ErrorDocument: not on the loop.
+ * The exchange has ended with `status`, and what comes now may block: a
+ * request for a local ErrorDocument, or for the place that the answer sends it
+ * to (exchange/jump.h). Not on the loop.
  * @return SUSPENDED; or `status`: go on
  */
-int up_adopted_divert_error(request_rec *r, int status);
+int up_adopted_divert_end(request_rec *r, int status);
 
 /**
  * This request, or the one that led to it, is refused before its body was

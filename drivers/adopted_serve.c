@@ -7,6 +7,7 @@
 #include "drivers/adopted_state.h"
 #include "drivers/slot.h"
 #include "drivers/slow.h"
+#include "exchange/jump.h"
 #include "http_connection.h"
 #include "http_core.h"
 #include "http_protocol.h"
@@ -78,6 +79,7 @@ static up_turn_e end_request(up_adopted_t *a, request_rec *r, int status,
         r->status = HTTP_OK; /* the first error of this request, to httpd */
     }
     up_slot_take_over(r->request_time);
+    status = up_jump_run(r, status);
     ap_die(status, r);
     ap_process_request_after_handler(r);
     up_clientnet_hold(a->net, 1);
@@ -85,12 +87,15 @@ static up_turn_e end_request(up_adopted_t *a, request_rec *r, int status,
 }
 
 /* An ErrorDocument that is a local path is a request of its own, and may do
- * anything. */
-static int needs_error_page(request_rec *r, int status)
+ * anything; so may what an answer sends the request to. */
+static int may_block(request_rec *r, int status)
 {
     const char *page;
 
-    if (status == OK || !ap_is_HTTP_VALID_RESPONSE(status)) {
+    if (status == OK) {
+        return up_jump_pending(r);
+    }
+    if (!ap_is_HTTP_VALID_RESPONSE(status)) {
         return 0;
     }
     page = ap_response_code_string(r, ap_index_of_response(status));
@@ -100,16 +105,18 @@ static int needs_error_page(request_rec *r, int status)
 static up_turn_e exchange_done(up_adopted_t *a, int side)
 {
     request_rec *r = a->r;
+    int block;
 
     apr_atomic_dec32(&parked_count);
     a->status = up_request_result(a->ur);
     a->ur = NULL;
-    if (!side && needs_error_page(r, a->status)) {
-        a->phase = UP_PHASE_ERROR_PAGE;
+    block = may_block(r, a->status);
+    if (block && !side) {
+        a->phase = UP_PHASE_END;
         return UP_TURN_SIDE;
     }
     a->r = NULL;
-    return end_request(a, r, a->status, 0);
+    return end_request(a, r, a->status, block);
 }
 
 /* A bell rings. Any thread. */
@@ -238,7 +245,7 @@ up_turn_e up_adopted_run_diverted(up_adopted_t *a)
     return end_request(a, r, status, 1);
 }
 
-up_turn_e up_adopted_run_error_page(up_adopted_t *a)
+up_turn_e up_adopted_run_end(up_adopted_t *a)
 {
     request_rec *r = a->r;
 
@@ -325,15 +332,15 @@ int up_adopted_divert_slow(request_rec *r)
     return DECLINED;
 }
 
-int up_adopted_divert_error(request_rec *r, int status)
+int up_adopted_divert_end(request_rec *r, int status)
 {
     up_adopted_t *a = on_loop(r);
 
-    if (!a || !needs_error_page(r, status)) {
+    if (!a || !may_block(r, status)) {
         return status;
     }
     a->status = status;
-    return divert(a, r, UP_PHASE_ERROR_PAGE);
+    return divert(a, r, UP_PHASE_END);
 }
 
 /* Has the body of this request arrived? Chunks are not counted. */

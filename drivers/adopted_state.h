@@ -16,11 +16,11 @@
 #include "transport/ahead.h"
 #include "transport/client.h"
 
-/* What comes next; see adopted.h. On the side: ERROR_PAGE a parked exchange's,
+/* What comes next; see adopted.h. On the side: END of a parked exchange,
  * DIVERTED a handler of somebody else, WHOLE a request from its first hook. */
 typedef enum up_phase_e {
     UP_PHASE_PARKED,
-    UP_PHASE_ERROR_PAGE,
+    UP_PHASE_END,
     UP_PHASE_DIVERTED,
     UP_PHASE_WHOLE,
     UP_PHASE_PROCESS,
@@ -73,7 +73,7 @@ up_turn_e up_adopted_process(up_adopted_t *a, int side);
 up_turn_e up_adopted_run_parked(up_adopted_t *a, unsigned int events,
                                 int side);
 up_turn_e up_adopted_run_diverted(up_adopted_t *a);
-up_turn_e up_adopted_run_error_page(up_adopted_t *a);
+up_turn_e up_adopted_run_end(up_adopted_t *a);
 
 /** The watchdog: the thread that runs this connection is blocked. Any
  * thread. */

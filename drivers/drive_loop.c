@@ -17,6 +17,7 @@
 #include "drivers/loop.h"
 #include "drivers/slot.h"
 #include "drivers/slow.h"
+#include "exchange/jump.h"
 #include "http_connection.h"
 #include "http_core.h"
 #include "http_protocol.h"
@@ -88,6 +89,14 @@ int up_drive_loop_divert(request_rec *r, int ours)
     return up_adopted_divert(r);
 }
 
+/* The exchange has ended without waiting, or on a worker. */
+static int over(request_rec *r, int status)
+{
+    int result = up_adopted_divert_end(r, status);
+
+    return result == SUSPENDED ? SUSPENDED : up_jump_run(r, status);
+}
+
 int up_drive_loop(up_request_t *ur, request_rec *r)
 {
     conn_rec *c = r->connection;
@@ -108,16 +117,16 @@ int up_drive_loop(up_request_t *ur, request_rec *r)
                                  : apr_time_now() + up_process()->async_delay);
     }
     if (verdict == UP_DONE) {
-        return up_adopted_divert_error(r, up_request_result(ur));
+        return over(r, up_request_result(ur));
     }
     if (adopted) {
         up_adopted_park(adopted, r, ur);
         return SUSPENDED;
     }
     if (c->aborted) {
-        return up_drive_sync(ur, c); /* the MPM would close it, not suspend */
+        return up_drive_sync(ur, r); /* the MPM would close it, not suspend */
     }
-    return up_adopted_make(r, ur) ? SUSPENDED : up_drive_sync(ur, c);
+    return up_adopted_make(r, ur) ? SUSPENDED : up_drive_sync(ur, r);
 }
 
 /* ------------------------------------------------------------------------ */

@@ -7,6 +7,8 @@
 
 #include <poll.h>
 
+#include "exchange/jump.h"
+
 /* How often a stream without a socket is asked whether it is still wanted, and
  * a bell without a descriptor whether it was rung. */
 #define LOOK_MS 100
@@ -96,8 +98,8 @@ up_verdict_e up_drive_sync_until(up_request_t *ur, conn_rec *c,
     return UP_DONE;
 }
 
-int up_drive_sync(up_request_t *ur, conn_rec *c)
+int up_drive_sync(up_request_t *ur, request_rec *r)
 {
-    up_drive_sync_until(ur, c, 0);
-    return up_request_result(ur);
+    up_drive_sync_until(ur, r->connection, 0);
+    return up_jump_run(r, up_request_result(ur));
 }

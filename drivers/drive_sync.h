@@ -10,8 +10,9 @@
 
 #include "upstream_request.h"
 
-/** Runs the exchange to its end; returns the handler's result. */
-int up_drive_sync(up_request_t *ur, conn_rec *c);
+/** Runs the exchange to its end; returns the handler's result. A place of
+ * this server that the answer sends the request to is asked here. */
+int up_drive_sync(up_request_t *ur, request_rec *r);
 
 /**
  * Runs it until it is done (UP_DONE) or would have to wait beyond the moment

@@ -17,6 +17,9 @@ typedef struct up_note_t {
     up_trail_t *trail;        /* set by the machine when it starts, NULL: this
                                  request was not proxied */
     const void *target_baton; /* up_target_remember's, or NULL */
+    up_reqbody_t *body;       /* as trail */
+    const up_jump_t *jump;    /* where the answer sends the request, NULL:
+                                 nowhere (exchange/jump.h) */
     const up_pass_t *pass;    /* set before the request head is built */
 } up_note_t;
 

@@ -63,29 +63,50 @@ static int has_handle(up_pipe_t *pipe)
 }
 
 /* File bytes into `out`: all of them where the core sends them itself,
- * otherwise as many as the filters in between should hold at once. */
-static void take_file(up_pipe_t *pipe, apr_off_t room)
+ * otherwise as many as the filters in between should hold at once; and no
+ * more than the client's rate allows. */
+static void take_file(up_pipe_t *pipe, apr_off_t room, apr_off_t paced)
 {
     apr_off_t len = up_pipe_in_file(pipe);
 
     if (!up_client_pass_through(pipe->client) && len > room) {
         len = room;
     }
+    len = len < paced ? len : paced;
+    up_pace_moved(&pipe->write_pace, len);
     up_spool_insert(pipe->spool, pipe->out, pipe->file_passed, len,
                     pipe->handles);
     pipe->nhandles++;
     pipe->file_passed += len;
 }
 
-/* Full buffers into `out`, at least one. */
-static void take_queue(up_pipe_t *pipe, apr_off_t room)
+/* A part of the oldest buffer into `out`; the rest of it stays one. */
+static void take_part(up_pipe_t *pipe, apr_off_t len)
 {
+    apr_bucket *e = APR_BRIGADE_FIRST(pipe->queue);
+
+    apr_bucket_split(e, (apr_size_t)len);
+    pipe->queue_bytes -= len;
+    APR_BUCKET_REMOVE(e);
+    APR_BRIGADE_INSERT_TAIL(pipe->out, e);
+    up_pace_moved(&pipe->write_pace, len);
+}
+
+/* Full buffers into `out`, at least one, unless the client's rate forbids. */
+static void take_queue(up_pipe_t *pipe, apr_off_t room, apr_off_t paced)
+{
+    if ((apr_off_t)APR_BRIGADE_FIRST(pipe->queue)->length > paced) {
+        take_part(pipe, paced);
+        return;
+    }
+    room = room < paced ? room : paced;
     do {
         apr_bucket *e = APR_BRIGADE_FIRST(pipe->queue);
 
         room -= (apr_off_t)e->length;
         pipe->queue_bytes -= (apr_off_t)e->length;
         pipe->queued--;
+        up_pace_moved(&pipe->write_pace, (apr_off_t)e->length);
         APR_BUCKET_REMOVE(e);
         APR_BRIGADE_INSERT_TAIL(pipe->out, e);
     } while (pipe->queued
@@ -109,6 +130,7 @@ int up_pipe_drained(const up_pipe_t *pipe)
 static int only_file_left(const up_pipe_t *pipe)
 {
     return pipe->end == UP_PIPE_COMPLETE && !pipe->queued
+           && !up_pace_limits(&pipe->write_pace)
            && up_client_pass_through(pipe->client);
 }
 
@@ -121,16 +143,17 @@ apr_status_t up_pipe_drain(up_pipe_t *pipe, int *pmoved)
     }
     while (!up_pipe_drained(pipe)) {
         apr_off_t room = budget(pipe);
+        apr_off_t paced = up_pace_room(&pipe->write_pace, apr_time_now());
 
-        if ((room <= 0 && !only_file_left(pipe))
+        if (paced == 0 || (room <= 0 && !only_file_left(pipe))
             || (up_pipe_in_file(pipe) > 0 && !has_handle(pipe))) {
             return APR_SUCCESS;
         }
         if (up_pipe_in_file(pipe) > 0) {
-            take_file(pipe, room);
+            take_file(pipe, room, paced);
         }
         else {
-            take_queue(pipe, room);
+            take_queue(pipe, room, paced);
         }
         if (up_pipe_drained(pipe) && pipe->end == UP_PIPE_COMPLETE) {
             up_pipe_add_eos(pipe);

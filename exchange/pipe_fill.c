@@ -143,8 +143,10 @@ static apr_status_t find_room(up_pipe_t *pipe)
     }
     else if (!pipe->buf_used
              && buffers_in_use(pipe) >= pipe->settings->buffers_num) {
-        if (up_pipe_write_client(pipe) != APR_EAGAIN
-            || !up_pipe_may_spill(pipe)) {
+        int takes = up_pipe_write_client(pipe) != APR_EAGAIN
+                    && !up_pace_until(&pipe->write_pace);
+
+        if (takes || !up_pipe_may_spill(pipe)) {
             return APR_EAGAIN; /* the client comes first, or nothing can */
         }
         return up_pipe_spill(pipe, pipe->settings->temp_file_write_size);

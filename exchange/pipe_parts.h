@@ -51,6 +51,7 @@ struct up_pipe_t {
     const char *error;
     int ended_out;       /* EOS, or the mark of a cut, has been passed */
     up_pace_t read_pace; /* UpstreamLimitRate */
+    up_pace_t write_pace; /* X-Accel-Limit-Rate */
     apr_time_t read_by;  /* backend's deadline, 0: not reading */
     apr_time_t write_by; /* client's deadline, 0: nothing pending */
 };

@@ -35,6 +35,30 @@ up_reqbody_t *up_reqbody_make(request_rec *r, const up_settings_t *settings,
     return body;
 }
 
+int up_reqbody_keeps(const up_reqbody_t *body)
+{
+    return !body->announced
+           || (body->whole && !body->consumed && !body->chunked);
+}
+
+void up_reqbody_inherit(up_reqbody_t *body, up_reqbody_t *from)
+{
+    apr_bucket *head = APR_BRIGADE_FIRST(from->bytes);
+
+    body->whole = 1;
+    if (!from->announced || from->dropped) {
+        return;
+    }
+    body->spool = from->spool;
+    body->in_memory = from->in_memory;
+    apr_bucket_delete(head); /* that of the other request */
+    if (body->spool) {
+        apr_brigade_cleanup(from->bytes); /* begin makes buckets anew */
+    }
+    APR_BRIGADE_CONCAT(body->bytes, from->bytes);
+    from->at = APR_BRIGADE_SENTINEL(from->bytes);
+}
+
 /* ------------------------------------------------------------------------ */
 /* reading */
 

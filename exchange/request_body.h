@@ -49,6 +49,14 @@ struct up_reqbody_t {
 up_reqbody_t *up_reqbody_make(request_rec *r, const up_settings_t *settings,
                               up_client_t *client);
 
+/** Could it be given to another location as it came? Also when there is
+ * none, or none is to be sent. */
+int up_reqbody_keeps(const up_reqbody_t *body);
+
+/** Takes over the body that an earlier location had, whose exchange is over;
+ * up_reqbody_keeps. Before gather. */
+void up_reqbody_inherit(up_reqbody_t *body, up_reqbody_t *from);
+
 /**
  * Reads what must be there before a backend is chosen: all of a buffered
  * body, what has arrived already of a streamed one.

@@ -115,6 +115,13 @@ static const char *choose(request_rec *r, const up_pass_t *pass,
     return with_args(r, escaped_path(r, r->uri));
 }
 
+const char *up_target_own(request_rec *r, const void *baton)
+{
+    const char *raw = raw_target(r, baton);
+
+    return raw ? raw : with_args(r, escaped_path(r, r->uri));
+}
+
 const char *up_target_of(request_rec *r, const up_pass_t *pass,
                          const void *baton, int *pstatus,
                          const char **perror)

@@ -35,6 +35,12 @@ const char *up_target_of(request_rec *r, const up_pass_t *pass,
                          const char **perror);
 
 /**
+ * What the request asks for, path and arguments: the client's bytes as long
+ * as they count, else the decoded path escaped again.
+ */
+const char *up_target_own(request_rec *r, const void *baton);
+
+/**
  * A location whose name ends in a slash answers the slash-less URI with a 301
  * that keeps the arguments (nginx's proxy_pass).
  * @return the Location value, or NULL when r is no such request

@@ -131,7 +131,7 @@ static int is_relayed(const passage_t *passage, int index)
 
 /* Byte for byte, also under AddDefaultCharset: it is not ours to say how a
  * backend's text is encoded. */
-static void set_type(request_rec *r, const char *value)
+void up_reshead_set_type(request_rec *r, const char *value)
 {
     core_request_config *core = ap_get_core_module_config(r->request_config);
 
@@ -158,7 +158,7 @@ static void keep_origin_fields(request_rec *r)
 static void relay_field(request_rec *r, const up_field_t *field)
 {
     if (up_field_is(field->name, "Content-Type")) {
-        set_type(r, field->value);
+        up_reshead_set_type(r, field->value);
         return;
     }
     if (up_field_is(field->name, "Date")
@@ -230,7 +230,7 @@ static void set_length(request_rec *r, const up_framing_t *framing)
 
 /* httpd would cut ranges out of a 200 that arrives whole in one brigade, and
  * not out of a longer one. Ranges are the backend's business. */
-static void drop_range_filter(request_rec *r)
+void up_reshead_no_ranges(request_rec *r)
 {
     ap_filter_t *filter = r->output_filters;
 
@@ -290,27 +290,51 @@ void up_reshead_apply(request_rec *r, const up_settings_t *settings,
     forget_guesses(r);
     relay_fields(&passage);
     set_length(r, framing);
-    drop_range_filter(r);
+    up_reshead_no_ranges(r);
+}
+
+/* Copies the fields of these names that would be relayed. The list ends with
+ * NULL. */
+static void copy_named(passage_t *passage, const char *const *names,
+                       apr_table_t *to)
+{
+    const up_head_t *head = passage->head;
+    int i;
+
+    for (i = 0; i < head->nfields; i++) {
+        const char *const *name = names;
+
+        while (*name && !up_field_is(head->fields[i].name, *name)) {
+            name++;
+        }
+        if (*name && is_relayed(passage, i)) {
+            apr_table_add(to, *name, head->fields[i].value);
+        }
+    }
 }
 
 void up_reshead_keep(request_rec *r, const up_settings_t *settings,
                      const up_head_t *head)
 {
-    static const char *const kept[] = { "WWW-Authenticate", "Set-Cookie",
-                                        "Retry-After" };
+    static const char *const names[] = { "WWW-Authenticate", "Set-Cookie",
+                                         "Retry-After", NULL };
     passage_t passage = { .r = r, .settings = settings, .head = head };
-    apr_size_t k;
-    int i;
 
     find_nominated(&passage);
-    for (i = 0; i < head->nfields; i++) {
-        const up_field_t *field = &head->fields[i];
+    copy_named(&passage, names, r->err_headers_out);
+}
 
-        for (k = 0; k < sizeof(kept) / sizeof(kept[0]); k++) {
-            if (up_field_is(field->name, kept[k])
-                && is_relayed(&passage, i)) {
-                apr_table_add(r->err_headers_out, kept[k], field->value);
-            }
-        }
-    }
+void up_reshead_carry(request_rec *r, const up_settings_t *settings,
+                      const up_head_t *head, apr_table_t *fields)
+{
+    static const char *const cookies[] = { "Set-Cookie", NULL };
+    static const char *const names[] = { "Content-Type",
+                                         "Content-Disposition",
+                                         "Cache-Control", "Expires",
+                                         "Accept-Ranges", NULL };
+    passage_t passage = { .r = r, .settings = settings, .head = head };
+
+    find_nominated(&passage);
+    copy_named(&passage, cookies, r->err_headers_out);
+    copy_named(&passage, names, fields);
 }

@@ -43,6 +43,21 @@ int up_reshead_hides(const request_rec *r, const up_settings_t *settings,
                      const up_field_t *field);
 
 /**
+ * What the response to an X-Accel-Redirect inherits goes to `fields`:
+ * Content-Type, Content-Disposition, Cache-Control, Expires, Accept-Ranges;
+ * and every Set-Cookie to r->err_headers_out. As far as up_reshead_apply would
+ * relay them.
+ */
+void up_reshead_carry(request_rec *r, const up_settings_t *settings,
+                      const up_head_t *head, apr_table_t *fields);
+
+/** The response's Content-Type, byte for byte. */
+void up_reshead_set_type(request_rec *r, const char *value);
+
+/** httpd cuts no ranges out of this response. */
+void up_reshead_no_ranges(request_rec *r);
+
+/**
  * Is field `index` a second one of a kind of which nginx keeps the first
  * (Content-Type, Date, Location ...)?
  */
