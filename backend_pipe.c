@@ -49,6 +49,13 @@ void up_pipe_limit_rate(up_pipe_t *pipe, apr_off_t rate)
                   apr_time_now());
 }
 
+void up_pipe_window(up_pipe_t *pipe, const up_range_t *range)
+{
+    pipe->windowed = 1;
+    pipe->skip = range->first;
+    pipe->left = range->length;
+}
+
 void up_pipe_head_first(up_pipe_t *pipe)
 {
     pipe->head_first = 1;

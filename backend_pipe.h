@@ -19,6 +19,7 @@
 #define BACKEND_PIPE_H
 
 #include "config/settings.h"
+#include "exchange/range.h"
 #include "exchange/wire.h"
 #include "mod_upstream_proxy.h"
 #include "transport/client.h"
@@ -50,6 +51,13 @@ void up_pipe_on_complete(up_pipe_t *pipe, void (*complete)(void *baton),
  * (UpstreamLimitRate). Without effect on an unbuffered response.
  */
 void up_pipe_limit_rate(up_pipe_t *pipe, apr_off_t rate);
+
+/**
+ * Passes on this part of the body only. The body is complete when the part is:
+ * a rest that has not come with it is left to its connection, which then
+ * cannot be used again.
+ */
+void up_pipe_window(up_pipe_t *pipe, const up_range_t *range);
 
 /**
  * The head goes out by itself, before the body is looked at. Otherwise the

@@ -6,6 +6,7 @@
 
 #include "apr_strings.h"
 #include "config/log.h"
+#include "exchange/force_ranges.h"
 #include "exchange/rate.h"
 #include "exchange/jump.h"
 #include "exchange/request_head.h"
@@ -346,6 +347,8 @@ static up_verdict_e respond(up_request_t *ur, const up_head_t *head,
                             const up_wishes_t *wishes)
 {
     up_relay_t relay;
+    up_range_t range;
+    up_range_e part;
     int buffering = wishes->buffering;
 
     up_reshead_apply(ur->r, ur->settings, head, &ur->leg.framing, &relay);
@@ -354,9 +357,17 @@ static up_verdict_e respond(up_request_t *ur, const up_head_t *head,
     if (!ur->client->net) {
         buffering = 0; /* an HTTP/2 stream takes what it is given */
     }
+    part = up_ranges_force(ur->r, ur->settings, &ur->leg.framing, &range);
+    if (part == UP_RANGE_BAD) {
+        return up_machine_finish(ur, HTTP_RANGE_NOT_SATISFIABLE,
+                                 "no such range");
+    }
     plan_end(ur);
     ur->pipe = up_pipe_make(ur->r, ur->settings, &ur->leg, ur->client,
                             buffering);
+    if (part == UP_RANGE_PART) {
+        up_pipe_window(ur->pipe, &range);
+    }
     up_pipe_on_complete(ur->pipe, up_machine_body_read, ur);
     expect_trailers(ur);
     up_pipe_limit_rate(ur->pipe, up_rate_of(ur->r, ur->settings->limit_rate));

@@ -22,6 +22,8 @@
         "a time such as 30s, 0 for no limit")                                 \
     ROW(FLAG, PassTrailers, pass_trailers, pass_trailers, 0, "off",           \
         "on or off")                                                          \
+    ROW(FLAG, ForceRanges, force_ranges, force_ranges, 0, "off",              \
+        "on or off")                                                          \
     ROW(RATE, LimitRate, limit_rate, limit_rate, 0, NULL,                     \
         "bytes a second such as 500k, 0 for no limit, or an expression")
 

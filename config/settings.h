@@ -104,6 +104,7 @@ struct up_settings_t {
     const char *temp_path;          /* absolute */
     int temp_levels[3];             /* digits a level, 0: no level */
     int pass_trailers;
+    int force_ranges;
     const up_text_t *limit_rate;    /* bytes a second, NULL: no limit */
     apr_array_header_t *pass_headers; /* of const char * */
     apr_array_header_t *hide_headers; /* of const char * */

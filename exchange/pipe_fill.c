@@ -5,6 +5,7 @@
 #include "exchange/pipe_parts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "apr_strings.h"
 #include "config/log.h"
@@ -192,6 +193,30 @@ static apr_off_t allowed(up_pipe_t *pipe)
                : UP_OFF_MAX;
 }
 
+/* Of the `len` bytes at buf, keeps those that lie in the window, in front.
+ * What follows behind its end is nobody's: *prv says that the body is
+ * whole. */
+static apr_size_t cut_window(up_pipe_t *pipe, char *buf, apr_size_t len,
+                             apr_status_t *prv)
+{
+    apr_size_t drop = pipe->skip < (apr_off_t)len ? (apr_size_t)pipe->skip
+                                                  : len;
+
+    pipe->skip -= (apr_off_t)drop;
+    len -= drop;
+    if ((apr_off_t)len > pipe->left) {
+        len = (apr_size_t)pipe->left;
+    }
+    if (drop) {
+        memmove(buf, buf + drop, len);
+    }
+    pipe->left -= (apr_off_t)len;
+    if (!pipe->left) {
+        *prv = APR_EOF;
+    }
+    return len;
+}
+
 /* One read into the buffer, of at most `most` bytes of the socket's. */
 static apr_status_t read_some(up_pipe_t *pipe, apr_off_t most)
 {
@@ -204,6 +229,9 @@ static apr_status_t read_some(up_pipe_t *pipe, apr_off_t most)
         len = (apr_size_t)most;
     }
     rv = leg->wire->read_body(leg, pipe->buf + pipe->buf_used, &len);
+    if (pipe->windowed) {
+        len = cut_window(pipe, pipe->buf + pipe->buf_used, len, &rv);
+    }
     pipe->buf_used += len;
     up_pace_moved(&pipe->read_pace, leg->body_received - before);
     return rv;

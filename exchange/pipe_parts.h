@@ -50,6 +50,9 @@ struct up_pipe_t {
     apr_status_t rv;     /* with end CUT: why */
     const char *error;
     int ended_out;       /* EOS, or the mark of a cut, has been passed */
+    int windowed;        /* only a part of the body is passed on: */
+    apr_off_t skip;      /* bytes in front of it, still to come */
+    apr_off_t left;      /* bytes of it, still to come */
     up_pace_t read_pace; /* UpstreamLimitRate */
     up_pace_t write_pace; /* X-Accel-Limit-Rate */
     apr_time_t read_by;  /* backend's deadline, 0: not reading */

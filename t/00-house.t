@@ -20,7 +20,7 @@ my $top = $ENV{UP_TOP} // dirname dirname abs_path $0;
 my @LAYERS = (
     [qw(mod_upstream_proxy.h status_parser exchange/body_decoder
         exchange/accel exchange/fields exchange/framing exchange/pace
-        exchange/retry exchange/trail exchange/uri_map
+        exchange/range exchange/retry exchange/trail exchange/uri_map
         config/codes config/units)],
     [qw(config/)],
     [qw(peers/)],

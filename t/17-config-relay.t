@@ -24,6 +24,8 @@ my @once = (
          ['-1', qq{wants $rate, not "-1"}],
          ['""', qq{wants $rate, not ""}],
          ['1k 2k', "wants $rate"], ['', "wants $rate"]]],
+    [ForceRanges => ['on', 'off'],
+        [['single', 'wants on or off, not "single"']]],
     [PassTrailers => ['on', 'OFF'],
         [['yes', 'wants on or off, not "yes"']]],
     [TotalTimeout => ['0', '30s', '1m 30s', '500ms'],

@@ -25,6 +25,7 @@ Suite *unit_uri_map(void);
 Suite *unit_fields(void);
 Suite *unit_wheel(void);
 Suite *unit_pace(void);
+Suite *unit_range(void);
 Suite *unit_codes(void);
 Suite *unit_accel(void);
 
