@@ -10,6 +10,7 @@
 
 #include "apr_strings.h"
 #include "config/log.h"
+#include "exchange/early_hints.h"
 #include "exchange/jump.h"
 #include "exchange/note.h"
 #include "exchange/request_head.h"
@@ -229,6 +230,10 @@ up_request_t *up_request_make(request_rec *r, const up_pass_t *pass,
     up_note_make(r)->body = ur->body;
     ur->leg.wire = &up_wire_h1;
     ur->leg.body = ur->body;
+    ur->leg.interim_baton = up_hints_make(r, settings, ur->client);
+    if (ur->leg.interim_baton) {
+        ur->leg.on_interim = up_hints_relay;
+    }
     ur->leg.lenient = settings->lenient_framing;
     ur->leg.max_head = (apr_size_t)settings->max_header_size;
     ur->leg.max_trailer = ur->leg.max_head;

@@ -33,6 +33,8 @@
         "names of header fields such as X-Accel-Redirect")                    \
     ROW(TYPES, StreamTypes, stream_types, stream_types, 0, NULL,              \
         "media types such as text/event-stream, or none")                     \
+    ROW(TEXT, EarlyHints, early_hints, early_hints, 0, NULL,                  \
+        "on, off or an expression")                                           \
     ROW(FLAG, LenientFraming, lenient_framing, lenient_framing, 0, "off",     \
         "on or off")
 

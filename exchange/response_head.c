@@ -338,3 +338,18 @@ void up_reshead_carry(request_rec *r, const up_settings_t *settings,
     copy_named(&passage, cookies, r->err_headers_out);
     copy_named(&passage, names, fields);
 }
+
+void up_reshead_hints(request_rec *r, const up_settings_t *settings,
+                      const up_head_t *head, apr_table_t *fields)
+{
+    passage_t passage = { .r = r, .settings = settings, .head = head };
+    int i;
+
+    find_nominated(&passage);
+    for (i = 0; i < head->nfields; i++) {
+        if (is_relayed(&passage, i)) {
+            apr_table_add(fields, head->fields[i].name,
+                          head->fields[i].value);
+        }
+    }
+}

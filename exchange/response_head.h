@@ -51,6 +51,10 @@ int up_reshead_hides(const request_rec *r, const up_settings_t *settings,
 void up_reshead_carry(request_rec *r, const up_settings_t *settings,
                       const up_head_t *head, apr_table_t *fields);
 
+/** What up_reshead_apply would relay of an interim head, copied to `fields`. */
+void up_reshead_hints(request_rec *r, const up_settings_t *settings,
+                      const up_head_t *head, apr_table_t *fields);
+
 /** The response's Content-Type, byte for byte. */
 void up_reshead_set_type(request_rec *r, const char *value);
 

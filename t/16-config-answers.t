@@ -29,6 +29,8 @@ for my $good ('InterceptErrors on', 'InterceptErrors OFF',
     "IgnoreHeaders Vary\nUpstreamIgnoreHeaders Expires",
     'StreamTypes text/event-stream', 'StreamTypes none',
     'StreamTypes application/* text/x-log', 'StreamTypes none a/b',
+    'EarlyHints on', 'EarlyHints off', 'EarlyHints 1', 'EarlyHints ""',
+    'EarlyHints %{HTTP:Sec-Fetch-Mode}',
     'LenientFraming on', 'LenientFraming off') {
     row "Upstream$good", "Upstream$good";
     row "Upstream$good in a section", location("Upstream$good");
@@ -55,6 +57,13 @@ row @$_ for (
     (map { ["UpstreamStreamTypes $_", "UpstreamStreamTypes $_",
         qq{$types"$_"}] } 'text', '/plain', 'text/', 'te*t/plain',
         'text/plain;q=1', '*'),
+    ['UpstreamEarlyHints of two words', 'UpstreamEarlyHints on 1',
+        'UpstreamEarlyHints wants on, off or an expression, in quotes when '
+        . 'it has blanks'],
+    ['UpstreamEarlyHints twice',
+        "UpstreamEarlyHints on\n!! UpstreamEarlyHints off",
+        '"UpstreamEarlyHints" directive is duplicate: keep one of them in '
+        . 'this section'],
     ['UpstreamLenientFraming of a word', 'UpstreamLenientFraming yes',
         'UpstreamLenientFraming wants on or off, not "yes"'],
     ['UpstreamLenientFraming twice',

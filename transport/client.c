@@ -367,17 +367,24 @@ apr_off_t up_client_pending(const up_client_t *client)
     return client->net ? pending(client->net) : 0;
 }
 
-/* httpd's input filter invites the body itself only when it may block. */
-static void invite_body(request_rec *r)
+apr_status_t up_client_interim(up_client_t *client, int status,
+                               const char *line, apr_table_t *fields)
 {
-    const char *line = r->status_line;
-    int status = r->status;
+    request_rec *r = client->r;
+    const char *old_line = r->status_line;
+    apr_table_t *old_fields = r->headers_out;
+    int old_status = r->status;
 
-    r->status = HTTP_CONTINUE;
-    r->status_line = NULL;
-    ap_send_interim_response(r, 0);
-    r->status_line = line;
     r->status = status;
+    r->status_line = line;
+    if (fields) {
+        r->headers_out = fields; /* httpd sends, and clears, these */
+    }
+    ap_send_interim_response(r, fields != NULL);
+    r->headers_out = old_fields;
+    r->status_line = old_line;
+    r->status = old_status;
+    return client->net ? write_kept(client->net) : APR_SUCCESS;
 }
 
 apr_status_t up_client_read(up_client_t *client, apr_bucket_brigade *bb,
@@ -402,7 +409,8 @@ apr_status_t up_client_read(up_client_t *client, apr_bucket_brigade *bb,
         return rv;
     }
     if (r->expecting_100 && !client->header_out) {
-        invite_body(r);
+        /* httpd's input filter does so itself only when it may block. */
+        up_client_interim(client, HTTP_CONTINUE, NULL, NULL);
     }
     return APR_EAGAIN;
 }

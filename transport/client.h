@@ -110,6 +110,15 @@ apr_status_t up_client_read(up_client_t *client, apr_bucket_brigade *bb,
                             apr_off_t max);
 
 /**
+ * Sends an interim response (1xx) at once.
+ * @param line     as r->status_line, NULL: httpd's
+ * @param fields   emptied; NULL: none
+ * @return as up_client_write, but no APR_EAGAIN
+ */
+apr_status_t up_client_interim(up_client_t *client, int status,
+                               const char *line, apr_table_t *fields);
+
+/**
  * The socket has signalled the end of the client's stream: has the client
  * left? A FIN alone does not tell a client that has closed from one that has
  * only finished sending. An HTTP/1.1 client that has got nothing yet is sent
