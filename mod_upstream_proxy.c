@@ -24,6 +24,7 @@
 #include "mod_upstream_proxy.h"
 #include "mpm_common.h"
 #include "observe/variables.h"
+#include "peers/clerk.h"
 #include "peers/peer.h"
 #include "transport/ahead.h"
 #include "transport/backend_pool.h"
@@ -236,6 +237,9 @@ static void on_child_init(apr_pool_t *p, server_rec *s)
 
     if (rv == APR_SUCCESS) {
         rv = up_pool_child_init(p, s);
+    }
+    if (rv == APR_SUCCESS) {
+        rv = up_clerk_child_init(p, s);
     }
     if (rv == APR_SUCCESS) {
         rv = up_drive_loop_child_init(p, s);

@@ -44,7 +44,7 @@ void up_machine_release(up_request_t *ur, int reusable,
             ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, ur->r, UPLOGNO(0424)
                           "upstream server %s temporarily disabled "
                           "(max_fails, fail_timeout of UpstreamServer)",
-                          ur->peer->name);
+                          tried->peer);
         }
         ur->peer = NULL;
     }
@@ -269,7 +269,8 @@ static up_verdict_e try_again_fresh(up_request_t *ur)
     ur->peer = peer;
     ur->stale_used = 1;
     ur->fresh = 1;
-    up_trail_open(ur->trail, peer->name, apr_time_now());
+    up_trail_open(ur->trail, apr_pstrdup(ur->r->pool, peer->name),
+                  apr_time_now());
     return up_machine_go(ur, UP_CONNECT, "stale connection");
 }
 

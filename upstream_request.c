@@ -13,8 +13,10 @@
 #include "exchange/early_hints.h"
 #include "exchange/jump.h"
 #include "exchange/note.h"
+#include "exchange/pass_value.h"
 #include "exchange/request_head.h"
 #include "exchange/request_target.h"
+#include "peers/adhoc.h"
 #include "upstream_machine.h"
 
 /* ------------------------------------------------------------------------ */
@@ -169,6 +171,50 @@ static apr_status_t abandoned(void *data)
     return APR_SUCCESS;
 }
 
+static apr_status_t let_group_go(void *group)
+{
+    up_adhoc_give(group);
+    return APR_SUCCESS;
+}
+
+/* A host that no group has: one of its own, as long as the request. */
+static int hold_group(up_request_t *ur)
+{
+    up_pass_t *pass = apr_pmemdup(ur->r->pool, ur->pass, sizeof(*pass));
+
+    pass->group = up_adhoc_take(pass);
+    if (!pass->group) {
+        ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, ur->r, UPLOGNO(0761)
+                      "no place for upstream %s: %d hosts that an expression "
+                      "of UpstreamPass gave are in use", pass->url,
+                      up_adhoc_count());
+        return HTTP_SERVICE_UNAVAILABLE;
+    }
+    apr_pool_cleanup_register(ur->r->pool, pass->group, let_group_go,
+                              apr_pool_cleanup_null);
+    ur->pass = pass;
+    return OK;
+}
+
+/* UpstreamPass, evaluated. */
+static int evaluate_pass(up_request_t *ur)
+{
+    const up_pass_t *pass = ur->pass;
+    const char *error = NULL;
+    int status = HTTP_INTERNAL_SERVER_ERROR;
+
+    ur->pass = up_passvalue_of(ur->r, pass, &status, &error);
+    if (!ur->pass) {
+        ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, ur->r, UPLOGNO(0760)
+                      "no URL for UpstreamPass %s: %s", pass->url, error);
+        return status;
+    }
+    if (!ur->pass->group) {
+        return hold_group(ur);
+    }
+    return OK;
+}
+
 /* The parts that need nothing of a backend. */
 static int prepare(up_request_t *ur)
 {
@@ -176,8 +222,11 @@ static int prepare(up_request_t *ur)
     up_note_t *note = up_note_make(r);
     const char *error = NULL;
     const char *method;
-    int status = HTTP_INTERNAL_SERVER_ERROR;
+    int status = evaluate_pass(ur);
 
+    if (status != OK) {
+        return status;
+    }
     note->pass = ur->pass;
     ur->target = up_target_of(r, ur->pass, note->target_baton, &status,
                               &error);
@@ -202,7 +251,7 @@ static int prepare(up_request_t *ur)
         ur->key.transparent = ur->settings->bind_transparent;
     }
     if (ur->pass->group->keepalive_local) {
-        ur->key.location = ur->pass;
+        ur->key.location = ur->pass->written ? ur->pass->written : ur->pass;
     }
     return OK;
 }
@@ -221,7 +270,7 @@ up_request_t *up_request_make(request_rec *r, const up_pass_t *pass,
         return NULL;
     }
     ur->trail = up_trail_make(r->pool, up_note_trail(r->prev));
-    ur->trail->pass = pass;
+    ur->trail->pass = ur->pass;
     ur->trail->activity = rows[UP_RECEIVE].activity;
     up_note_make(r)->trail = ur->trail;
     ur->client = up_client_open(r);
@@ -244,7 +293,7 @@ up_request_t *up_request_make(request_rec *r, const up_pass_t *pass,
     ur->leg.parser = up_parser_make(r->pool,
                                     (apr_size_t)settings->buffer_size,
                                     (apr_size_t)settings->max_header_size);
-    ur->pick = up_balancer_begin(r->pool, r, pass->group->peers,
+    ur->pick = up_balancer_begin(r->pool, r, ur->pass->group->peers,
                                  settings->next_upstream_tries);
     ur->state = UP_RECEIVE;
     apr_pool_cleanup_register(r->pool, ur, abandoned, apr_pool_cleanup_null);

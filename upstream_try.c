@@ -83,8 +83,10 @@ up_verdict_e up_step_select(up_request_t *ur)
         }
     }
     ur->peer = up_balancer_pick(ur->pick, now);
+    /* a copy: the trail lives longer than a peer may */
     up_trail_open(ur->trail,
-                  ur->peer ? ur->peer->name : ur->pass->group->name, now);
+                  ur->peer ? apr_pstrdup(ur->r->pool, ur->peer->name)
+                           : ur->pass->group->name, now);
     if (!ur->peer) {
         return up_machine_fail(ur, UP_FAIL_NOLIVE, 0, "no live upstreams");
     }

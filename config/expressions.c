@@ -45,7 +45,7 @@ const char *up_text_parse(cmd_parms *cmd, const char *arg,
     return NULL;
 }
 
-const char *up_text_value(request_rec *r, const up_text_t *text)
+const char *up_text_raw(request_rec *r, const up_text_t *text)
 {
     const char *error = NULL;
     const char *value;
@@ -60,7 +60,14 @@ const char *up_text_value(request_rec *r, const up_text_t *text)
                       text->source, error != NULL ? error : "no value");
         return NULL;
     }
-    if (has_line_end(value)) {
+    return value;
+}
+
+const char *up_text_value(request_rec *r, const up_text_t *text)
+{
+    const char *value = up_text_raw(r, text);
+
+    if (value != NULL && text->expr != NULL && has_line_end(value)) {
         ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, r,
                       UPLOGNO(0101) "expression \"%s\" gives a value with a "
                       "line end in it, which is refused", text->source);

@@ -30,6 +30,12 @@ const char *up_text_parse(cmd_parms *cmd, const char *arg,
                           const up_text_t **ptext);
 
 /**
+ * The value for this request as up_text_value gives it, line ends and all:
+ * for who escapes them.
+ */
+const char *up_text_raw(request_rec *r, const up_text_t *text);
+
+/**
  * The value for this request: the literal, or the expression evaluated into
  * r->pool. CR, LF and NUL never survive: an evaluated value that holds one
  * is refused, so that no value can split a header or a request line.

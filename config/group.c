@@ -44,10 +44,10 @@ up_group_t *up_group_find(const char *name)
 
 /* --- making -------------------------------------------------------------- */
 
-up_group_t *up_group_make(apr_pool_t *p, const char *name, const char *where)
+void up_group_init(apr_pool_t *p, up_group_t *group, const char *name,
+                   const char *where)
 {
-    up_group_t *group = apr_pcalloc(p, sizeof(*group));
-
+    memset(group, 0, sizeof(*group));
     group->name = name;
     group->where = where;
     group->servers = apr_array_make(p, 4, sizeof(up_server_t));
@@ -55,6 +55,13 @@ up_group_t *up_group_make(apr_pool_t *p, const char *name, const char *where)
     group->keepalive_requests = 1000;
     group->keepalive_time = apr_time_from_sec(3600);
     group->keepalive_timeout = apr_time_from_sec(60);
+}
+
+up_group_t *up_group_make(apr_pool_t *p, const char *name, const char *where)
+{
+    up_group_t *group = apr_palloc(p, sizeof(*group));
+
+    up_group_init(p, group, name, where);
     APR_ARRAY_PUSH(groups, up_group_t *) = group;
     return group;
 }
@@ -76,17 +83,37 @@ static int is_place(const up_group_t *group, const up_pass_t *pass)
            && strcasecmp(server->host, pass->host) == 0;
 }
 
-up_group_t *up_group_implicit(apr_pool_t *p, const up_pass_t *pass)
+static up_group_t *find_place(const up_pass_t *pass)
 {
-    up_group_t *group;
-    up_server_t *server;
     int i;
 
-    for (i = 0; i < groups->nelts; i++) {
-        group = APR_ARRAY_IDX(groups, i, up_group_t *);
+    for (i = 0; groups != NULL && i < groups->nelts; i++) {
+        up_group_t *group = APR_ARRAY_IDX(groups, i, up_group_t *);
+
         if (is_place(group, pass)) {
             return group;
         }
+    }
+    return NULL;
+}
+
+up_group_t *up_group_named(const up_pass_t *pass)
+{
+    up_group_t *group = NULL;
+
+    if (pass->host != NULL && !pass->has_port) {
+        group = up_group_find(pass->host);
+    }
+    return group != NULL ? group : find_place(pass);
+}
+
+up_group_t *up_group_implicit(apr_pool_t *p, const up_pass_t *pass)
+{
+    up_group_t *group = find_place(pass);
+    up_server_t *server;
+
+    if (group != NULL) {
+        return group;
     }
     group = up_group_make(p, pass->unix_path != NULL
                               ? apr_pstrcat(p, "unix:", pass->unix_path, NULL)

@@ -34,6 +34,7 @@ struct up_server_t {
 struct up_group_t {
     const char *name;
     int implicit;                /* made by a bare URL */
+    int adhoc;                   /* made at run time, peers/adhoc.h */
     apr_port_t implicit_port;    /* part of an implicit group's identity */
     apr_array_header_t *servers; /* of up_server_t */
     int keepalive;               /* idle connections a child, 0: none */
@@ -44,6 +45,10 @@ struct up_group_t {
     const char *where;           /* file:line */
     up_peers_t *peers;           /* this child's, peers/peer.h */
 };
+
+/** An empty group with the defaults, in no list. */
+void up_group_init(apr_pool_t *p, up_group_t *group, const char *name,
+                   const char *where);
 
 /** A new group with the defaults, in the list from now on. */
 up_group_t *up_group_make(apr_pool_t *p, const char *name, const char *where);
@@ -57,6 +62,12 @@ up_group_t *up_group_find(const char *name);
  * same place share it, and so the state of its servers.
  */
 up_group_t *up_group_implicit(apr_pool_t *p, const up_pass_t *pass);
+
+/**
+ * The group that the URL of an evaluated pass names: an explicit one, without
+ * a port, or the implicit one of another pass to the same place. NULL: none
+ */
+up_group_t *up_group_named(const up_pass_t *pass);
 
 /** Calls `visit` for every group. */
 void up_group_each(void (*visit)(up_group_t *group, void *baton),

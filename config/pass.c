@@ -1,8 +1,8 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE. */
 
 /*
- * Owns UpstreamPass: the grammar of its URL, the rules of its place, the
- * choice among several, and the connection with groups.
+ * Owns UpstreamPass: the rules of its place, the choice among several, and
+ * the connection with groups.
  */
 
 #include "config/pass.h"
@@ -10,11 +10,12 @@
 #include "apr_hash.h"
 #include "apr_lib.h"
 #include "apr_strings.h"
-#include "config/address.h"
 #include "config/complaint.h"
 #include "config/dollar.h"
 #include "config/group.h"
 #include "config/log.h"
+#include "config/pass_parts.h"
+#include "config/pass_url.h"
 #include "config/section.h"
 #include "config/settings.h"
 
@@ -39,6 +40,24 @@ int up_pass_any(void)
     return all_passes != NULL;
 }
 
+static int is_dynamic(const up_pass_t *pass)
+{
+    return pass->parts != NULL && pass->host == NULL
+           && pass->unix_path == NULL;
+}
+
+int up_pass_any_dynamic(void)
+{
+    int i;
+
+    for (i = 0; all_passes != NULL && i < all_passes->nelts; i++) {
+        if (is_dynamic(APR_ARRAY_IDX(all_passes, i, up_pass_t *))) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static void remember(apr_pool_t *p, up_pass_t *pass)
 {
     if (all_passes == NULL) {
@@ -50,88 +69,6 @@ static void remember(apr_pool_t *p, up_pass_t *pass)
 }
 
 /* --- the URL ------------------------------------------------------------- */
-
-/* Takes the scheme off: *prest is what follows. */
-static const char *parse_scheme(cmd_parms *cmd, const char *url,
-                                const char **prest)
-{
-    if (strncasecmp(url, "https://", 8) == 0) {
-        return up_complaint_word(cmd, "cannot speak TLS to a backend yet (it "
-                                 "is not built in): write an http:// URL",
-                                 url);
-    }
-    if (strncasecmp(url, "http://", 7) != 0) {
-        return up_complaint_word(cmd, "has an invalid URL prefix: write "
-                                 "http://host:port, http://group or "
-                                 "http://unix:/path", url);
-    }
-    *prest = url + 7;
-    return NULL;
-}
-
-static int has_bad_bytes(const char *text)
-{
-    for (; *text != '\0'; text++) {
-        unsigned char byte = (unsigned char)*text;
-
-        if (byte <= ' ' || byte >= 0x7f || strchr("\"<>\\^`{|}#", byte)) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* Where the URI part begins. A socket's path is full of slashes, so there it
- * follows a second colon. */
-static apr_size_t authority_length(const char *rest, const char **puri)
-{
-    apr_size_t len;
-
-    if (strncasecmp(rest, "unix:", 5) != 0) {
-        len = strcspn(rest, "/?");
-        *puri = rest + len;
-        return len;
-    }
-    len = 5 + strcspn(rest + 5, ":");
-    *puri = rest + len + (rest[len] == ':');
-    return len;
-}
-
-static const char *set_uri(cmd_parms *cmd, up_pass_t *pass, const char *uri)
-{
-    if (uri[0] == '\0') {
-        return NULL;
-    }
-    if (uri[0] != '/' && uri[0] != '?') {
-        return up_complaint_word(cmd, "wants a URI that begins with / after "
-                                 "the socket's path", uri);
-    }
-    if (has_bad_bytes(uri)) {
-        return up_complaint_word(cmd, "wants a URI in which blanks, #, "
-                                 "quotes, braces and bytes outside ASCII are "
-                                 "written as %XX", uri);
-    }
-    /* http://host?k=1: a request target has to begin with a slash. */
-    pass->uri = uri[0] == '?' ? apr_pstrcat(cmd->pool, "/", uri, NULL)
-                              : apr_pstrdup(cmd->pool, uri);
-    return NULL;
-}
-
-static void set_values(cmd_parms *cmd, up_pass_t *pass, int v6)
-{
-    if (pass->unix_path != NULL) {
-        pass->host_value = "localhost";
-        pass->port_value = "";
-        return;
-    }
-    pass->host_value = v6 ? apr_psprintf(cmd->pool, "[%s]", pass->host)
-                          : pass->host;
-    pass->port_value = apr_psprintf(cmd->pool, "%hu", pass->port);
-    if (pass->port != UP_ADDRESS_PORT) {
-        pass->host_value = apr_psprintf(cmd->pool, "%s:%hu",
-                                        pass->host_value, pass->port);
-    }
-}
 
 /* In the URI part a dollar sign may well be meant. */
 static int has_variable(cmd_parms *cmd, const char *url)
@@ -147,39 +84,37 @@ static int has_variable(cmd_parms *cmd, const char *url)
            || up_dollar_hint(cmd->temp_pool, url) != NULL;
 }
 
-static const char *parse_url(cmd_parms *cmd, up_pass_t *pass, const char *url)
+/* An expression in the URI part leaves the rest as fixed as without one. */
+static const char *parse_expression(cmd_parms *cmd, up_pass_t *pass,
+                                    const char *url)
 {
-    const char *rest = NULL, *uri, *error;
-    up_address_t address;
-    apr_size_t len;
+    const char *error = up_passparts_parse(cmd, url, &pass->parts);
+    const char *word = url;
+    const char *fixed = up_passurl_fixed(cmd->pool, url);
 
-    if (strstr(url, "%{") != NULL) {
-        return up_complaint_word(cmd, "cannot have expressions in its URL "
-                                 "yet: write a fixed http:// URL", url);
-    }
-    if (has_variable(cmd, url)) {
-        return up_complaint_word(cmd, "has a variable of nginx in its "
-                                 "URL, where neither those nor expressions "
-                                 "can stand yet: write a fixed http:// URL",
-                                 url);
-    }
-    error = parse_scheme(cmd, url, &rest);
-    if (error != NULL) {
-        return error;
-    }
-    len = authority_length(rest, &uri);
-    error = up_address_parse(cmd->pool,
-                             apr_pstrmemdup(cmd->pool, rest, len), &address);
-    if (error != NULL) {
-        return up_complaint_word(cmd, error, url);
+    if (error == NULL && fixed != NULL) {
+        error = up_passurl_parse(cmd->pool, fixed, pass, &word);
+        error = error != NULL ? up_complaint_word(cmd, error, word) : NULL;
     }
     pass->url = apr_pstrdup(cmd->pool, url);
-    pass->host = address.host;
-    pass->unix_path = address.unix_path;
-    pass->has_port = address.port != 0;
-    pass->port = pass->has_port ? address.port : UP_ADDRESS_PORT;
-    set_values(cmd, pass, address.v6);
-    return set_uri(cmd, pass, uri);
+    return error;
+}
+
+static const char *parse_url(cmd_parms *cmd, up_pass_t *pass, const char *url)
+{
+    const char *error;
+    const char *word = url;
+
+    if (has_variable(cmd, url)) {
+        return up_complaint_word(cmd, "has a variable of nginx in its "
+                                 "URL: write an expression of httpd, such as "
+                                 "%{HTTP_HOST}", url);
+    }
+    if (strstr(url, "%{") != NULL) {
+        return parse_expression(cmd, pass, url);
+    }
+    error = up_passurl_parse(cmd->pool, url, pass, &word);
+    return error != NULL ? up_complaint_word(cmd, error, word) : NULL;
 }
 
 /* --- the directive ------------------------------------------------------- */
@@ -401,6 +336,9 @@ static int connect_group(apr_pool_t *pconf, up_pass_t *pass, server_rec *s)
 {
     up_group_t *group = pass->host != NULL ? up_group_find(pass->host) : NULL;
 
+    if (is_dynamic(pass)) {
+        return OK; /* known when a request comes */
+    }
     if (group != NULL && pass->has_port) {
         ap_log_error(APLOG_MARK, APLOG_ERR, 0, s,
                      UPLOGNO(0104) "UpstreamPass %s at %s: the group \"%s\" "

@@ -19,6 +19,13 @@ struct up_pass_t {
                                <LocationMatch> and <If> */
     apr_size_t location_len;
     int off;                /* UpstreamPass off or ! */
+    const apr_array_header_t *parts; /* of up_passpart_t: the URL holds an
+                               expression. What is below has its value only in
+                               a pass that was evaluated (exchange/
+                               pass_value.h), but for a fixed authority. NULL:
+                               all of it is fixed */
+    const up_pass_t *written; /* in an evaluated pass: the one it comes from;
+                                 NULL in all others */
     const char *url;        /* as written */
     const char *host;       /* host or group name as written, no brackets;
                                NULL for unix: */
@@ -29,7 +36,8 @@ struct up_pass_t {
     const char *host_value; /* UPSTREAM_HOST: with the port unless it is
                                the scheme's; localhost for unix */
     const char *port_value; /* UPSTREAM_PORT, "" for unix */
-    up_group_t *group;      /* set in post_config */
+    up_group_t *group;      /* set in post_config; NULL until evaluated where
+                               the authority holds an expression */
     const char *where;      /* file:line, for messages */
     server_rec *server;     /* whose configuration it stands in */
 };
@@ -64,6 +72,9 @@ int up_pass_post_config(apr_pool_t *pconf, apr_pool_t *ptemp, server_rec *s);
 
 /** Is there an UpstreamPass anywhere? After the configuration is read. */
 int up_pass_any(void);
+
+/** Is there one whose host only a request tells? */
+int up_pass_any_dynamic(void);
 
 /* Per-server part: the two-argument passes of a virtual host. */
 void *up_pass_create_server(apr_pool_t *p, server_rec *s);

@@ -103,6 +103,9 @@ static const char *choose(request_rec *r, const up_pass_t *pass,
 {
     const char *raw = raw_target(r, memory);
 
+    if (pass->written && pass->uri) {
+        return pass->uri; /* all that is sent: nginx drops path and args */
+    }
     /* A path that no longer starts with the location's name was rewritten
      * inside the location: nginx ignores the URI part then. */
     if (pass->uri && pass->location
@@ -135,6 +138,9 @@ const char *up_target_of(request_rec *r, const up_pass_t *pass,
     if (!up_urimap_clean(target)) {
         return refuse("blank or control character in the request target",
                       pstatus, perror);
+    }
+    if (pass->written && pass->uri && up_urimap_has_parent(target)) {
+        return refuse(".. in the evaluated path", pstatus, perror);
     }
     if (up_urimap_climbs(target)) {
         return refuse("encoded slash and .. in one path", pstatus, perror);

@@ -113,7 +113,8 @@ const char *up_urimap_escape(apr_pool_t *p, const char *decoded,
     return out;
 }
 
-const char *up_urimap_protect(apr_pool_t *p, const char *raw, apr_size_t len)
+static const char *protect(apr_pool_t *p, const char *raw, apr_size_t len,
+                           int target)
 {
     char *out = apr_palloc(p, len * 3 + 1);
     char *to = out;
@@ -122,7 +123,10 @@ const char *up_urimap_protect(apr_pool_t *p, const char *raw, apr_size_t len)
     for (i = 0; i < len; i++) {
         int escape = unsafe[(unsigned char)raw[i]];
 
-        if (raw[i] == '%') {
+        if (raw[i] == '?' && target) {
+            escape = 0;
+        }
+        else if (raw[i] == '%') {
             escape = len - i < 3 || escaped_byte(raw + i) < 0;
         }
         if (escape) {
@@ -134,6 +138,16 @@ const char *up_urimap_protect(apr_pool_t *p, const char *raw, apr_size_t len)
     }
     *to = '\0';
     return out;
+}
+
+const char *up_urimap_protect(apr_pool_t *p, const char *raw, apr_size_t len)
+{
+    return protect(p, raw, len, 0);
+}
+
+const char *up_urimap_protect_target(apr_pool_t *p, const char *target)
+{
+    return protect(p, target, strlen(target), 1);
 }
 
 int up_urimap_clean(const char *target)
@@ -163,10 +177,13 @@ static int next_byte(const char **pat)
     return byte;
 }
 
-int up_urimap_climbs(const char *target)
+/* Has the path a ".." segment? *pencoded: and an encoded slash? */
+static int look_for_parent(const char *target, int *pencoded)
 {
     int dots = 0; /* of the segment, -1: not only dots */
-    int encoded = 0, climbs = 0;
+    int climbs = 0;
+
+    *pencoded = 0;
 
     while (!ends_path(*target)) {
         int escape = *target == '%';
@@ -174,14 +191,28 @@ int up_urimap_climbs(const char *target)
 
         if (byte == '/') {
             climbs |= dots == 2;
-            encoded |= escape;
+            *pencoded |= escape;
             dots = 0;
         }
         else {
             dots = byte == '.' && dots >= 0 ? dots + 1 : -1;
         }
     }
-    return encoded && (climbs || dots == 2);
+    return climbs || dots == 2;
+}
+
+int up_urimap_climbs(const char *target)
+{
+    int encoded;
+
+    return look_for_parent(target, &encoded) && encoded;
+}
+
+int up_urimap_has_parent(const char *target)
+{
+    int encoded;
+
+    return look_for_parent(target, &encoded);
 }
 
 int up_urimap_has_double(const char *raw)

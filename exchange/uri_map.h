@@ -39,6 +39,11 @@ const char *up_urimap_escape(apr_pool_t *p, const char *decoded,
 const char *up_urimap_protect(apr_pool_t *p, const char *raw,
                               apr_size_t len);
 
+/**
+ * The same of a whole target: what stands behind the first ? may hold others.
+ */
+const char *up_urimap_protect_target(apr_pool_t *p, const char *target);
+
 /** No blank and no control: fit for a request line? */
 int up_urimap_clean(const char *target);
 
@@ -48,6 +53,9 @@ int up_urimap_clean(const char *target);
  * the dots gets another path than the one that httpd's rules looked at.
  */
 int up_urimap_climbs(const char *target);
+
+/** Has the path a ".." segment, in whatever escapes? */
+int up_urimap_has_parent(const char *target);
 
 /** Does a doubly escaped slash (%252F) stand in it? */
 int up_urimap_has_double(const char *raw);

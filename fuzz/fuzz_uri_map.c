@@ -81,7 +81,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (up_urimap_match(raw, decoded, size / 2, &rest)) {
         require(rest >= raw && rest <= raw + strlen(raw));
     }
-    up_urimap_climbs(raw);
+    text = up_urimap_protect_target(p, raw);
+    require(up_urimap_clean(text));
+    require(strcmp(up_urimap_protect_target(p, text), text) == 0);
+    require(!up_urimap_climbs(raw) || up_urimap_has_parent(raw));
     up_urimap_has_double(raw);
     apr_pool_destroy(p);
     return 0;

@@ -31,11 +31,33 @@ static const char *name_of(apr_pool_t *p, const up_server_t *server,
                         (unsigned int)addr->port);
 }
 
-static void init_state(up_peerstate_t *state, const up_server_t *server)
+up_peerstate_t *up_peerstate_of(apr_pool_t *p, const up_peers_t *peers,
+                                const up_server_t *server, const char *name)
 {
+    up_peerstate_t *state = apr_pcalloc(p, sizeof(*state));
+
+    (void)peers;
+    (void)name;
     atomic_init(&state->weight, server->weight);
     atomic_init(&state->max_conns, server->max_conns);
     atomic_init(&state->admin, server->down ? UP_ADMIN_DOWN : UP_ADMIN_UP);
+    return state;
+}
+
+up_peer_t *up_peer_make(apr_pool_t *p, up_peers_t *peers,
+                        const up_server_t *server, apr_sockaddr_t *addr)
+{
+    up_peer_t *peer = apr_pcalloc(p, sizeof(*peer));
+
+    peer->server = server;
+    peer->addr = addr;
+    peer->name = name_of(p, server, addr);
+    peer->peers = peers;
+    peer->serial = ++peers->serials;
+    peer->effective = server->weight;
+    peer->listed = server->weight;
+    peer->state = up_peerstate_of(p, peers, server, peer->name);
+    return peer;
 }
 
 static void add_server(apr_pool_t *p, up_peers_t *peers,
@@ -45,14 +67,7 @@ static void add_server(apr_pool_t *p, up_peers_t *peers,
     up_peer_t *peer;
 
     for (addr = server->addrs; addr; addr = addr->next) {
-        peer = apr_pcalloc(p, sizeof(*peer));
-        peer->server = server;
-        peer->addr = addr;
-        peer->name = name_of(p, server, addr);
-        peer->serial = ++peers->serials;
-        peer->effective = server->weight;
-        peer->state = apr_pcalloc(p, sizeof(*peer->state));
-        init_state(peer->state, server);
+        peer = up_peer_make(p, peers, server, addr);
         peer->index = list->count;
         list->peers[list->count++] = peer;
         if (!server->down) {
@@ -96,23 +111,27 @@ static void fill_list(apr_pool_t *p, up_peers_t *peers, up_peerlist_t *list,
     }
 }
 
+apr_status_t up_peers_make(apr_pool_t *p, up_group_t *group)
+{
+    up_peers_t *peers = apr_pcalloc(p, sizeof(*peers));
+    apr_status_t rv = apr_thread_mutex_create(&peers->lock,
+                                              APR_THREAD_MUTEX_DEFAULT, p);
+
+    peers->group = group;
+    fill_list(p, peers, &peers->primary, 0);
+    fill_list(p, peers, &peers->backup, 1);
+    peers->single = (peers->primary.count == 1 && peers->backup.count == 0);
+    group->peers = peers;
+    return rv;
+}
+
 static void make_peers(up_group_t *group, void *baton)
 {
     making_t *making = baton;
-    up_peers_t *peers;
 
-    if (making->rv != APR_SUCCESS) {
-        return;
+    if (making->rv == APR_SUCCESS) {
+        making->rv = up_peers_make(making->p, group);
     }
-    peers = apr_pcalloc(making->p, sizeof(*peers));
-    peers->group = group;
-    making->rv = apr_thread_mutex_create(&peers->lock,
-                                         APR_THREAD_MUTEX_DEFAULT,
-                                         making->p);
-    fill_list(making->p, peers, &peers->primary, 0);
-    fill_list(making->p, peers, &peers->backup, 1);
-    peers->single = (peers->primary.count == 1 && peers->backup.count == 0);
-    group->peers = peers;
 }
 
 apr_status_t up_peers_child_init(apr_pool_t *p)
@@ -155,6 +174,7 @@ int up_peer_usable_locked(const up_peer_t *peer, apr_time_t now)
 
 void up_peer_take_locked(up_peer_t *peer, apr_time_t now)
 {
+    ADD(&peer->held, 1);
     ADD(&peer->state->in_use, 1);
     /* of a server that rests, one request a window goes through */
     if (window_over(peer, now)) {
@@ -181,6 +201,12 @@ static int count_failure(up_peer_t *peer, apr_time_t now)
     return fails >= max_fails;
 }
 
+/* What was done with the peer comes before its end. */
+static void let_go(up_peer_t *peer)
+{
+    atomic_fetch_sub_explicit(&peer->held, 1, memory_order_release);
+}
+
 int up_peer_give(up_peers_t *peers, up_peer_t *peer, up_outcome_e outcome,
                  apr_time_t now)
 {
@@ -189,6 +215,7 @@ int up_peer_give(up_peers_t *peers, up_peer_t *peer, up_outcome_e outcome,
 
     ADD(&state->in_use, -1);
     if (outcome == UP_OUTCOME_NONE) {
+        let_go(peer);
         return 0;
     }
     apr_thread_mutex_lock(peers->lock);
@@ -203,5 +230,6 @@ int up_peer_give(up_peers_t *peers, up_peer_t *peer, up_outcome_e outcome,
         SET(&state->fails, 0);
     }
     apr_thread_mutex_unlock(peers->lock);
+    let_go(peer);
     return out;
 }

@@ -9,9 +9,12 @@
  * a zone, in memory that all children share. Nobody holds a lock to read or
  * write a state.
  *
- * Made in child_init. Fields marked L are only touched with peers->lock held;
- * those of a state are atomic, the others never change while the peer is in
- * a list.
+ * Made in child_init and, where names change, at run time (peers/roster.h).
+ * Fields marked L are only touched with peers->lock held; those of a state
+ * are atomic, the others never change.
+ *
+ * A peer is there as long as it stands in a list or somebody holds it: from
+ * up_peer_take_locked to up_peer_give. What outlives that copies its name.
  */
 
 #ifndef UP_PEER_H
@@ -53,10 +56,15 @@ struct up_peer_t {
     const char *name; /* "127.0.0.1:8080", "[::1]:80", "unix:/path" */
     unsigned int serial; /* of no other peer of the group, ever */
     int index;        /* L place in its list */
+    int listed;       /* weight that its list gave it, see roster.h */
     int effective;    /* L smooth weighted round robin */
     int current;      /* L */
     up_peerstate_t *state; /* never NULL */
-    up_pool_t *pool;  /* its connections, set by transport/backend_pool */
+    up_peers_t *peers;
+    apr_pool_t *own;  /* of a peer made at run time; NULL: the child's */
+    atomic_int held;  /* takers; nobody takes what is in no list */
+    up_peer_t *next_gone; /* L in peers->gone */
+    _Atomic(up_pool_t *) pool; /* its connections, transport/backend_pool's */
 };
 
 /** Primaries or backups. The array is replaced when names change. */
@@ -65,6 +73,7 @@ typedef struct up_peerlist_t {
     int count;         /* L */
     int usable;        /* L not `down` */
     unsigned int version; /* L changes whenever the array does */
+    int replaced;      /* L the array is malloc's: not the first one */
 } up_peerlist_t;
 
 struct up_peers_t {
@@ -73,12 +82,28 @@ struct up_peers_t {
     unsigned int serials; /* L given so far */
     up_peerlist_t primary;
     up_peerlist_t backup;
+    up_peer_t *gone; /* L not in a list any more, still held */
+    _Atomic(struct up_room_t *) room; /* transport/backend_pool's */
     int single; /* L one address, no backup: never taken out, as in nginx */
     void *method_data; /* L what the balancing method keeps for the group */
 };
 
 /** child_init: makes group->peers for every group, in pool p. */
 apr_status_t up_peers_child_init(apr_pool_t *p);
+
+/** The same for one group that is made at run time. */
+apr_status_t up_peers_make(apr_pool_t *p, up_group_t *group);
+
+/**
+ * What is known of the server at this address. Of a group without a zone it
+ * is in pool p and new.
+ */
+up_peerstate_t *up_peerstate_of(apr_pool_t *p, const up_peers_t *peers,
+                                const up_server_t *server, const char *name);
+
+/** A peer for an address, in no list. What it points to stays the caller's. */
+up_peer_t *up_peer_make(apr_pool_t *p, up_peers_t *peers,
+                        const up_server_t *server, apr_sockaddr_t *addr);
 
 /** The weight that counts now. */
 static inline int up_peer_weight(const up_peer_t *peer)
@@ -97,7 +122,7 @@ static inline int up_peer_in_use(const up_peer_t *peer)
  */
 int up_peer_usable_locked(const up_peer_t *peer, apr_time_t now);
 
-/** Counts a chosen peer: in_use, checked. Lock held. */
+/** Counts a chosen peer: held, in_use, checked. Lock held. */
 void up_peer_take_locked(up_peer_t *peer, apr_time_t now);
 
 /** What became of a try. */
@@ -110,7 +135,8 @@ typedef enum up_outcome_e {
 } up_outcome_e;
 
 /**
- * Ends a try: in_use, failures. Takes the lock itself.
+ * Ends a try: in_use, failures, and the hold on the peer, which may be gone
+ * afterwards. Takes the lock itself.
  * @return 1 when this failure took the peer out (the caller logs it)
  */
 int up_peer_give(up_peers_t *peers, up_peer_t *peer, up_outcome_e outcome,

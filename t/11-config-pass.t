@@ -34,8 +34,8 @@ for my $url (qw(http://127.0.0.1 http://127.0.0.1:8080 HTTP://127.0.0.1/
 }
 
 my $deep = '/tmp/' . 'a' x 120;
-my $dollar = 'has a variable of nginx in its URL, where neither those nor '
-    . 'expressions can stand yet: write a fixed http:// URL';
+my $dollar = 'has a variable of nginx in its URL: write an expression of '
+    . 'httpd, such as %{HTTP_HOST}';
 my @urls = (
     'https://127.0.0.1/' => 'cannot speak TLS to a backend yet (it is not '
         . 'built in): write an http:// URL',
@@ -63,8 +63,6 @@ my @urls = (
         . 'unix:/run/a.sock',
     "http://unix:$deep" => 'has a socket path that is longer than the system '
         . 'allows (107 bytes): use a shorter one',
-    'http://%{HTTP_HOST}/' => 'cannot have expressions in its URL yet: write '
-        . 'a fixed http:// URL',
     'http://$backend/' => $dollar,
     'http://app$request_uri' => $dollar,
     'http://127.0.0.1:80/x?${args}' => $dollar,

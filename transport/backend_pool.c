@@ -12,20 +12,15 @@
 
 #include "apr_atomic.h"
 #include "config/log.h"
+#include "peers/roster.h"
 #include "transport/backend_shelf.h"
 #include "transport/backend_sweep.h"
 
-/** All there is in this child. */
-typedef struct house_t {
-    apr_pool_t *pool;
-    up_room_t *rooms;
-    up_sweep_t *sweep; /* NULL: no thread */
-    apr_status_t rv;   /* while it is built */
-} house_t;
-
-/* NULL after the child's pool has gone: a request that is torn down even
- * later (prefork, stopped in the middle) gives its connection to nobody. */
-static house_t *house;
+/* All there is in this child. NULL after the child's pool has gone: a request
+ * that is torn down even later (prefork, stopped in the middle) gives its
+ * connection to nobody. */
+static up_house_t *house;
+static up_sweep_t *sweep; /* NULL: no thread */
 static volatile apr_uint32_t stopping;
 
 /* --- take, give, drop ---------------------------------------------------- */
@@ -72,10 +67,17 @@ static apr_status_t find_slot(up_shelf_t *shelf, int fresh,
 apr_status_t up_pool_take(up_peer_t *peer, const up_poolkey_t *key, int fresh,
                           up_conn_t **pconn)
 {
-    up_shelf_t *shelf = up_shelf_find(peer->pool, key);
+    up_pool_t *pool = atomic_load(&peer->pool);
+    up_shelf_t *shelf = NULL;
     up_slot_t *slot = NULL;
     apr_status_t rv;
 
+    if (!pool) {
+        pool = house ? up_house_furnish(house, peer) : NULL;
+    }
+    if (pool) {
+        shelf = up_shelf_find(pool, key);
+    }
     if (!shelf) {
         return APR_ENOMEM;
     }
@@ -93,7 +95,10 @@ apr_status_t up_pool_take(up_peer_t *peer, const up_poolkey_t *key, int fresh,
 static apr_interval_time_t may_wait(const up_conn_t *conn,
                                     const up_group_t *group, apr_time_t now)
 {
-    if (apr_atomic_read32(&stopping) || conn->fd < 0 ||
+    const up_pool_t *pool = conn->slot->shelf->home;
+
+    if (apr_atomic_read32(&stopping) || atomic_load(&pool->gone) ||
+        conn->fd < 0 ||
         group->keepalive <= 0 ||
         conn->requests >= (unsigned int)group->keepalive_requests ||
         now - conn->born > group->keepalive_time) {
@@ -149,48 +154,74 @@ void up_pool_drop(up_conn_t *conn)
 
 /* --- the child's life ---------------------------------------------------- */
 
-static void open_room(up_group_t *group, void *baton)
+static void peer_gone(up_peer_t *peer)
 {
-    house_t *h = baton;
-    up_room_t *room;
+    up_pool_t *pool = atomic_load(&peer->pool);
 
-    if (h->rv != APR_SUCCESS) {
-        return;
+    if (pool) {
+        atomic_store(&pool->gone, 1);
+        up_room_empty_pool(pool->room, pool);
     }
-    h->rv = up_room_make(h->pool, group, &room);
-    room->next = h->rooms;
-    h->rooms = room;
+}
+
+static void peer_ended(up_peer_t *peer)
+{
+    up_pool_t *pool = atomic_load(&peer->pool);
+
+    if (pool && house) {
+        up_house_remove_pool(house, pool);
+    }
+}
+
+static void peers_ended(up_peers_t *peers)
+{
+    up_room_t *room = atomic_load(&peers->room);
+
+    if (room && house) {
+        up_house_remove_room(house, room);
+    }
 }
 
 /** Before anything that the thread uses has gone. */
-static apr_status_t close_house(void *data)
+static apr_status_t close_house(void *unused)
 {
-    house_t *h = data;
+    up_pool_t *pool;
 
-    if (h->sweep) {
-        up_sweep_end(h->sweep);
+    (void)unused;
+    if (sweep) {
+        up_sweep_end(sweep);
     }
-    up_room_each_pool(h->rooms, up_shelf_settle);
+    while ((pool = up_house_any_pool(house))) {
+        up_house_remove_pool(house, pool);
+    }
+    while (house->rooms) {
+        up_house_remove_room(house, house->rooms);
+    }
     house = NULL;
     return APR_SUCCESS;
 }
 
 apr_status_t up_pool_child_init(apr_pool_t *p, server_rec *s)
 {
-    house_t *h = apr_pcalloc(p, sizeof(*h));
+    static const up_roster_news_t news = { peer_gone, peer_ended,
+                                           peers_ended };
+    up_house_t *h = apr_pcalloc(p, sizeof(*h));
     apr_status_t rv;
 
-    h->pool = p;
     apr_atomic_set32(&stopping, 0);
-    up_group_each(open_room, h);
-    if (h->rv != APR_SUCCESS) {
-        return h->rv;
+    rv = apr_thread_mutex_create(&h->walk, APR_THREAD_MUTEX_DEFAULT, p);
+    if (rv == APR_SUCCESS) {
+        rv = apr_thread_mutex_create(&h->lock, APR_THREAD_MUTEX_DEFAULT, p);
+    }
+    if (rv != APR_SUCCESS) {
+        return rv;
     }
     house = h;
-    apr_pool_pre_cleanup_register(p, h, close_house);
-    rv = up_sweep_start(p, h->rooms, &h->sweep);
+    up_roster_tell(&news);
+    apr_pool_pre_cleanup_register(p, NULL, close_house);
+    rv = up_sweep_start(p, h, &sweep);
     if (rv != APR_SUCCESS) {
-        h->sweep = NULL;
+        sweep = NULL;
         ap_log_error(APLOG_MARK, APLOG_WARNING, rv, s, UPLOGNO(0201)
                      "no thread for idle backend connections: those that "
                      "a backend closes are noticed late");
@@ -201,24 +232,17 @@ apr_status_t up_pool_child_init(apr_pool_t *p, server_rec *s)
 void up_pool_stopping(void)
 {
     apr_atomic_set32(&stopping, 1);
-    if (house && house->sweep) {
-        up_sweep_empty(house->sweep);
+    if (house && sweep) {
+        up_sweep_empty(sweep);
     }
 }
 
 int up_pool_idle(const up_group_t *group)
 {
-    const up_peers_t *peers = group->peers;
-    up_room_t *room;
+    up_room_t *room = atomic_load(&group->peers->room);
     int count;
 
-    if (peers->primary.count) {
-        room = peers->primary.peers[0]->pool->room;
-    }
-    else if (peers->backup.count) {
-        room = peers->backup.peers[0]->pool->room;
-    }
-    else {
+    if (!room) {
         return 0;
     }
     apr_thread_mutex_lock(room->lock);

@@ -30,8 +30,9 @@ typedef struct up_poolkey_t {
 } up_poolkey_t;
 
 /**
- * child_init, after up_peers_child_init: pools for all peers, and a thread
- * that once a second closes idle connections which are too old or which the
+ * child_init, after up_peers_child_init: makes ready for the pools of peers,
+ * which are made when they are first needed, and starts a thread that once a
+ * second closes idle connections which are too old or which the
  * backend has closed. Ends with pool p.
  */
 apr_status_t up_pool_child_init(apr_pool_t *p, server_rec *s);

@@ -10,6 +10,7 @@
 
 #include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "apr_hash.h"
 #include "apr_strings.h"
@@ -135,6 +136,40 @@ int up_room_enter(up_room_t *room, up_slot_t *slot)
     }
     apr_thread_mutex_unlock(room->lock);
     return fd;
+}
+
+/** Takes some idle ones of this pool out. @return how many */
+static int disown_some(up_room_t *room, const up_pool_t *pool, int *fds,
+                       int most)
+{
+    up_slot_t *slot, *next;
+    int n = 0;
+
+    apr_thread_mutex_lock(room->lock);
+    for (slot = APR_RING_FIRST(&room->ring);
+         slot != APR_RING_SENTINEL(&room->ring, up_slot_t, link) && n < most;
+         slot = next) {
+        next = APR_RING_NEXT(slot, link);
+        if (slot->shelf->home == pool) {
+            up_room_leave_locked(slot);
+            fds[n++] = up_conn_disown(slot->conn);
+        }
+    }
+    apr_thread_mutex_unlock(room->lock);
+    return n;
+}
+
+void up_room_empty_pool(up_room_t *room, const up_pool_t *pool)
+{
+    int fds[64];
+    int n, i;
+
+    do {
+        n = disown_some(room, pool, fds, 64);
+        for (i = 0; i < n; i++) {
+            close(fds[i]);
+        }
+    } while (n == 64);
 }
 
 /* --- shelves ------------------------------------------------------------- */
@@ -288,16 +323,16 @@ void up_shelf_settle(up_pool_t *pool)
     }
 }
 
-/* --- at the start -------------------------------------------------------- */
+/* --- the house ----------------------------------------------------------- */
 
-static apr_status_t make_peer_pool(apr_pool_t *parent, up_room_t *room,
-                                   up_pool_t **ppool)
+/** In a pool that has no parent: threads add and remove at the same time. */
+static apr_status_t make_peer_pool(up_room_t *room, up_pool_t **ppool)
 {
     up_pool_t *pool;
     apr_pool_t *p;
     apr_status_t rv;
 
-    rv = make_pool(&p, parent);
+    rv = make_pool(&p, NULL);
     if (rv != APR_SUCCESS) {
         return rv;
     }
@@ -308,54 +343,154 @@ static apr_status_t make_peer_pool(apr_pool_t *parent, up_room_t *room,
     if (rv == APR_SUCCESS) {
         rv = make_shelf(pool, &pool->plain);
     }
-    *ppool = pool;
-    return rv;
-}
-
-static apr_status_t make_pools(apr_pool_t *p, up_room_t *room,
-                               up_peerlist_t *list)
-{
-    apr_status_t rv = APR_SUCCESS;
-    int i;
-
-    for (i = 0; i < list->count && rv == APR_SUCCESS; i++) {
-        rv = make_peer_pool(p, room, &list->peers[i]->pool);
+    if (rv != APR_SUCCESS) {
+        apr_pool_destroy(p);
+        return rv;
     }
-    return rv;
+    *ppool = pool;
+    return APR_SUCCESS;
 }
 
-apr_status_t up_room_make(apr_pool_t *p, const up_group_t *group,
-                          up_room_t **proom)
+static apr_status_t make_room(const up_group_t *group, up_room_t **proom)
 {
-    up_room_t *room = apr_pcalloc(p, sizeof(*room));
+    up_room_t *room;
+    apr_pool_t *p;
     apr_status_t rv;
 
+    rv = make_pool(&p, NULL);
+    if (rv != APR_SUCCESS) {
+        return rv;
+    }
+    room = apr_pcalloc(p, sizeof(*room));
+    room->pool = p;
     room->group = group;
     APR_RING_INIT(&room->ring, up_slot_t, link);
     rv = apr_thread_mutex_create(&room->lock, APR_THREAD_MUTEX_DEFAULT, p);
-    if (rv == APR_SUCCESS) {
-        rv = make_pools(p, room, &group->peers->primary);
-    }
-    if (rv == APR_SUCCESS) {
-        rv = make_pools(p, room, &group->peers->backup);
+    if (rv != APR_SUCCESS) {
+        apr_pool_destroy(p);
+        return rv;
     }
     *proom = room;
-    return rv;
+    return APR_SUCCESS;
 }
 
-void up_room_each_pool(const up_room_t *rooms,
-                       void (*visit)(up_pool_t *pool))
+/** House's lock held. */
+static up_room_t *room_of(up_house_t *house, up_peers_t *peers)
 {
-    const up_peers_t *peers;
-    int i;
+    up_room_t *room = atomic_load(&peers->room);
 
-    for (; rooms; rooms = rooms->next) {
-        peers = rooms->group->peers;
-        for (i = 0; i < peers->primary.count; i++) {
-            visit(peers->primary.peers[i]->pool);
-        }
-        for (i = 0; i < peers->backup.count; i++) {
-            visit(peers->backup.peers[i]->pool);
+    if (!room && make_room(peers->group, &room) == APR_SUCCESS) {
+        room->next = house->rooms;
+        house->rooms = room;
+        atomic_store(&peers->room, room);
+    }
+    return room;
+}
+
+up_pool_t *up_house_furnish(up_house_t *house, up_peer_t *peer)
+{
+    up_room_t *room;
+    up_pool_t *pool;
+
+    apr_thread_mutex_lock(house->lock);
+    pool = atomic_load(&peer->pool);
+    if (!pool) {
+        room = room_of(house, peer->peers);
+        if (room && make_peer_pool(room, &pool) == APR_SUCCESS) {
+            pool->next = room->pools;
+            room->pools = pool;
+            atomic_store(&peer->pool, pool);
         }
     }
+    apr_thread_mutex_unlock(house->lock);
+    return pool;
+}
+
+/** The head of a list to go through: what comes later stands before it. */
+static up_room_t *first_room(up_house_t *house)
+{
+    up_room_t *room;
+
+    apr_thread_mutex_lock(house->lock);
+    room = house->rooms;
+    apr_thread_mutex_unlock(house->lock);
+    return room;
+}
+
+static up_pool_t *first_pool(up_house_t *house, const up_room_t *room)
+{
+    up_pool_t *pool;
+
+    apr_thread_mutex_lock(house->lock);
+    pool = room->pools;
+    apr_thread_mutex_unlock(house->lock);
+    return pool;
+}
+
+void up_house_each_room(up_house_t *house,
+                        void (*visit)(up_room_t *room, void *baton),
+                        void *baton)
+{
+    up_room_t *room;
+
+    apr_thread_mutex_lock(house->walk);
+    for (room = first_room(house); room; room = room->next) {
+        visit(room, baton);
+    }
+    apr_thread_mutex_unlock(house->walk);
+}
+
+void up_house_each_pool(up_house_t *house, void (*visit)(up_pool_t *pool))
+{
+    up_room_t *room;
+    up_pool_t *pool;
+
+    apr_thread_mutex_lock(house->walk);
+    for (room = first_room(house); room; room = room->next) {
+        for (pool = first_pool(house, room); pool; pool = pool->next) {
+            visit(pool);
+        }
+    }
+    apr_thread_mutex_unlock(house->walk);
+}
+
+up_pool_t *up_house_any_pool(const up_house_t *house)
+{
+    const up_room_t *room = house->rooms;
+
+    while (room && !room->pools) {
+        room = room->next;
+    }
+    return room ? room->pools : NULL;
+}
+
+void up_house_remove_pool(up_house_t *house, up_pool_t *pool)
+{
+    up_pool_t **where = &pool->room->pools;
+
+    apr_thread_mutex_lock(house->walk);
+    apr_thread_mutex_lock(house->lock);
+    while (*where != pool) {
+        where = &(*where)->next;
+    }
+    *where = pool->next;
+    apr_thread_mutex_unlock(house->lock);
+    up_shelf_settle(pool);
+    apr_pool_destroy(pool->pool);
+    apr_thread_mutex_unlock(house->walk);
+}
+
+void up_house_remove_room(up_house_t *house, up_room_t *room)
+{
+    up_room_t **where = &house->rooms;
+
+    apr_thread_mutex_lock(house->walk);
+    apr_thread_mutex_lock(house->lock);
+    while (*where != room) {
+        where = &(*where)->next;
+    }
+    *where = room->next;
+    apr_thread_mutex_unlock(house->lock);
+    apr_pool_destroy(room->pool);
+    apr_thread_mutex_unlock(house->walk);
 }

@@ -9,16 +9,19 @@
  * connection, open and idle, or emptied by somebody who only held the room's
  * lock; whoever takes an empty one throws it away and takes the next.
  *
- * Locks, in the order in which they may be held: a pool's (its keyed
- * shelves), a reslist's own, a room's. With a room's lock held nothing is
- * called that could wait; sockets are closed after it was let go.
+ * Locks, in the order in which they may be held: the house's walk, its lock,
+ * a pool's (its keyed shelves), a reslist's own, a room's. With a room's lock
+ * held nothing is called that could wait; sockets are closed after it was let
+ * go.
  *
- * Only for backend_pool, backend_shelf and backend_sweep. All of it lives
- * until the child ends, but for keyed shelves.
+ * Only for backend_pool, backend_shelf and backend_sweep. Rooms and pools are
+ * made when a peer first needs them and live until it or the child ends.
  */
 
 #ifndef UP_BACKEND_SHELF_H
 #define UP_BACKEND_SHELF_H
+
+#include <stdatomic.h>
 
 #include "apr_reslist.h"
 #include "apr_ring.h"
@@ -64,6 +67,8 @@ struct up_pool_t {
     apr_pool_t *pool;
     up_room_t *room;
     apr_thread_mutex_t *lock;
+    up_pool_t *next;  /* of the room, see up_house_t */
+    atomic_int gone;  /* its peer is in no list: nothing is kept */
     up_shelf_t *plain;
     up_shelf_t *keyed[UP_SHELF_BUCKETS];
 };
@@ -73,16 +78,44 @@ struct up_room_t {
     apr_thread_mutex_t *lock;
     struct up_slot_ring_t ring; /* the last given first */
     int count;                  /* of the ring */
+    apr_pool_t *pool;
+    up_pool_t *pools;           /* of the peers */
     up_room_t *next;            /* of the next group */
 };
 
-/** A room and the pools of all peers of the group; child_init. */
-apr_status_t up_room_make(apr_pool_t *p, const up_group_t *group,
-                          up_room_t **proom);
+/**
+ * All rooms of this child. Whoever adds one, or a pool to a room, does it at
+ * the head of the list with `lock` held; whoever goes through the lists or
+ * takes something out of them holds `walk`, and `lock` while he takes out.
+ */
+typedef struct up_house_t {
+    apr_thread_mutex_t *walk;
+    apr_thread_mutex_t *lock;
+    up_room_t *rooms;
+} up_house_t;
 
-/** Calls `visit` for the pool of every peer, from `rooms` on. */
-void up_room_each_pool(const up_room_t *rooms,
-                       void (*visit)(up_pool_t *pool));
+/** The pool of a peer that has none yet. NULL: no memory */
+up_pool_t *up_house_furnish(up_house_t *house, up_peer_t *peer);
+
+/** Calls `visit` for every room, with `walk` held. */
+void up_house_each_room(up_house_t *house,
+                        void (*visit)(up_room_t *room, void *baton),
+                        void *baton);
+
+/** Calls `visit` for the pool of every peer, with `walk` held. */
+void up_house_each_pool(up_house_t *house, void (*visit)(up_pool_t *pool));
+
+/** Takes a pool out and destroys it: nobody holds its peer. */
+void up_house_remove_pool(up_house_t *house, up_pool_t *pool);
+
+/** The same for a room without pools. */
+void up_house_remove_room(up_house_t *house, up_room_t *room);
+
+/** The first pool of the first room that has one. NULL: none has */
+up_pool_t *up_house_any_pool(const up_house_t *house);
+
+/** Closes the idle connections of one pool. */
+void up_room_empty_pool(up_room_t *room, const up_pool_t *pool);
 
 /**
  * Puts a slot into the ring. When that makes one too many, the one that waits

@@ -19,7 +19,7 @@
 #define INTERVAL apr_time_from_sec(1)
 
 struct up_sweep_t {
-    up_room_t *rooms;
+    up_house_t *house;
     apr_thread_t *thread;
     apr_thread_mutex_t *lock; /* of the next four */
     apr_thread_cond_t *wake;
@@ -74,8 +74,15 @@ static int empty_locked(up_slot_t **slots, int n, int all, int *fds)
     return nfds;
 }
 
-static void sweep_room(up_room_t *room, apr_uint32_t round, int all)
+/** One round. */
+typedef struct round_t {
+    apr_uint32_t number;
+    int all;
+} round_t;
+
+static void sweep_room(up_room_t *room, void *baton)
 {
+    const round_t *round = baton;
     up_slot_t *slots[STEP];
     int fds[STEP];
     int nfds;
@@ -84,8 +91,8 @@ static void sweep_room(up_room_t *room, apr_uint32_t round, int all)
 
     do {
         apr_thread_mutex_lock(room->lock);
-        n = collect_locked(room, round, slots);
-        nfds = empty_locked(slots, n, all, fds);
+        n = collect_locked(room, round->number, slots);
+        nfds = empty_locked(slots, n, round->all, fds);
         apr_thread_mutex_unlock(room->lock);
         for (i = 0; i < nfds; i++) {
             close(fds[i]);
@@ -95,13 +102,10 @@ static void sweep_room(up_room_t *room, apr_uint32_t round, int all)
 
 static void sweep_rooms(up_sweep_t *sweep, int all)
 {
-    up_room_t *room;
+    round_t round = { .number = ++sweep->round, .all = all };
 
-    sweep->round++;
-    for (room = sweep->rooms; room; room = room->next) {
-        sweep_room(room, sweep->round, all);
-    }
-    up_room_each_pool(sweep->rooms, up_shelf_clear_out);
+    up_house_each_room(sweep->house, sweep_room, &round);
+    up_house_each_pool(sweep->house, up_shelf_clear_out);
 }
 
 static void *APR_THREAD_FUNC run(apr_thread_t *thread, void *data)
@@ -127,14 +131,14 @@ static void *APR_THREAD_FUNC run(apr_thread_t *thread, void *data)
     return NULL;
 }
 
-apr_status_t up_sweep_start(apr_pool_t *p, up_room_t *rooms,
+apr_status_t up_sweep_start(apr_pool_t *p, up_house_t *house,
                             up_sweep_t **psweep)
 {
     up_sweep_t *sweep = apr_pcalloc(p, sizeof(*sweep));
     sigset_t before;
     apr_status_t rv;
 
-    sweep->rooms = rooms;
+    sweep->house = house;
     rv = apr_thread_mutex_create(&sweep->lock, APR_THREAD_MUTEX_DEFAULT, p);
     if (rv == APR_SUCCESS) {
         rv = apr_thread_cond_create(&sweep->wake, p);

@@ -15,7 +15,7 @@
 typedef struct up_sweep_t up_sweep_t;
 
 /** Starts the thread. */
-apr_status_t up_sweep_start(apr_pool_t *p, up_room_t *rooms,
+apr_status_t up_sweep_start(apr_pool_t *p, up_house_t *house,
                             up_sweep_t **psweep);
 
 /**

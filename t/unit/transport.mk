@@ -9,7 +9,8 @@ UP_TRANSPORT_SOURCES := \
     $(addprefix t/unit/,up_transport.c up_case.c unit_bell.c unit_peers.c \
         unit_conn.c unit_pool.c unit_pool_keys.c unit_pool_threads.c \
         unit_spool.c) \
-    $(addprefix peers/,bell.c peer.c balancer.c balancer_round_robin.c) \
+    $(addprefix peers/,balancer.c balancer_round_robin.c bell.c peer.c \
+        roster.c) \
     $(addprefix transport/,backend_conn.c backend_pool.c backend_shelf.c \
         backend_sweep.c spool.c) \
     config/address.c

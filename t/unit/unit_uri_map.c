@@ -119,6 +119,30 @@ START_TEST(test_climbs)
 }
 END_TEST
 
+START_TEST(test_target)
+{
+    ck_assert_str_eq(up_urimap_protect_target(unit_pool, "/a b?c d?e#f"),
+                     "/a%20b?c%20d?e%23f");
+    ck_assert_str_eq(up_urimap_protect_target(unit_pool, "/%41%zz\r\n"),
+                     "/%41%25zz%0D%0A");
+    ck_assert_str_eq(up_urimap_protect_target(unit_pool, ""), "");
+}
+END_TEST
+
+START_TEST(test_parent)
+{
+    ck_assert(up_urimap_has_parent("/.."));
+    ck_assert(up_urimap_has_parent("/a/../b"));
+    ck_assert(up_urimap_has_parent("/a/%2e%2E/b"));
+    ck_assert(up_urimap_has_parent("/a/.%2e"));
+    ck_assert(up_urimap_has_parent("/a%2F..%2Fb"));
+    ck_assert(!up_urimap_has_parent("/a/.../b"));
+    ck_assert(!up_urimap_has_parent("/a/..b"));
+    ck_assert(!up_urimap_has_parent("/a?b=/../"));
+    ck_assert(!up_urimap_has_parent("/%252e%252e/"));
+}
+END_TEST
+
 START_TEST(test_double)
 {
     ck_assert(up_urimap_has_double("/a%252Fb"));
@@ -138,6 +162,8 @@ Suite *unit_uri_map(void)
     tcase_add_test(tc, test_protect);
     tcase_add_test(tc, test_clean);
     tcase_add_test(tc, test_climbs);
+    tcase_add_test(tc, test_target);
+    tcase_add_test(tc, test_parent);
     tcase_add_test(tc, test_double);
     return suite;
 }

@@ -1,0 +1,41 @@
+/* Licensed under the Apache License, Version 2.0; see LICENSE. */
+
+/**
+ * Groups that no configuration names: the hosts and sockets that UpstreamPass
+ * with an expression comes to. Unlike nginx's they are kept for a while, so
+ * that connections are reused and failures remembered from one request to the
+ * next.
+ *
+ * A child has UP_ADHOC_MOST of them at most. One that no request has used for
+ * as long as its connections may idle goes; when there are too many, the one
+ * whose last use is longest ago makes room.
+ */
+
+#ifndef UP_ADHOC_H
+#define UP_ADHOC_H
+
+#include "apr_time.h"
+#include "config/group.h"
+#include "config/pass.h"
+
+#define UP_ADHOC_MOST 1024
+
+/** child_init. */
+void up_adhoc_child_init(void);
+
+/**
+ * The group of an evaluated pass, held until up_adhoc_give. A host that is no
+ * address has no peers before its name is known (peers/names.h).
+ * @return NULL: there are too many that are all in use, or no memory
+ */
+up_group_t *up_adhoc_take(const up_pass_t *pass);
+
+void up_adhoc_give(up_group_t *group);
+
+/** The clerk's: ends those that are not used any more. */
+void up_adhoc_tidy(apr_time_t now);
+
+/** How many there are in this child. */
+int up_adhoc_count(void);
+
+#endif
