@@ -56,6 +56,19 @@ void up_pipe_window(up_pipe_t *pipe, const up_range_t *range)
     pipe->left = range->length;
 }
 
+void up_pipe_store(up_pipe_t *pipe, up_store_t *store)
+{
+    pipe->store = store;
+    pipe->spool = up_store_spool(store);
+    apr_pool_create(&pipe->handles, pipe->r->pool);
+    apr_pool_tag(pipe->handles, "upstream_pipe_handles");
+}
+
+int up_pipe_storing(const up_pipe_t *pipe)
+{
+    return pipe->store && pipe->end == UP_PIPE_OPEN;
+}
+
 void up_pipe_head_first(up_pipe_t *pipe)
 {
     pipe->head_first = 1;
@@ -96,7 +109,7 @@ static void settle(up_pipe_t *pipe, up_want_t *want)
     else {
         pipe->read_by = 0;
     }
-    if (pending) {
+    if (pending && !pipe->deaf) {
         want->client |= APR_POLLOUT;
         if (!pipe->write_by) {
             pipe->write_by = now + pipe->r->server->timeout;
@@ -127,6 +140,13 @@ static apr_status_t hand_over_tail(up_pipe_t *pipe)
 /* The end, when everything before it has been passed. */
 static apr_status_t finish(up_pipe_t *pipe)
 {
+    if (pipe->deaf) {
+        if (pipe->end == UP_PIPE_CUT) {
+            return pipe->rv ? pipe->rv : APR_INCOMPLETE;
+        }
+        pipe->end = UP_PIPE_CLIENT;
+        return APR_ECONNABORTED;
+    }
     if (pipe->end == UP_PIPE_CUT) {
         apr_status_t rv = up_client_cut(pipe->client, pipe->out);
 
@@ -200,14 +220,18 @@ void up_pipe_cut(up_pipe_t *pipe, apr_status_t rv, const char *error)
     pipe->error = error;
     pipe->read_by = 0;
     up_pipe_enqueue(pipe);
+    if (pipe->store) {
+        up_store_abandon(pipe->store);
+    }
 }
 
 apr_status_t up_pipe_expire(up_pipe_t *pipe, apr_time_t now)
 {
     if (pipe->write_by && now >= pipe->write_by) {
-        pipe->end = UP_PIPE_CLIENT;
+        pipe->r->connection->aborted |= up_pipe_storing(pipe);
+        up_pipe_client_failed(pipe, APR_TIMEUP);
         pipe->error = "client timed out (Timeout)";
-        return APR_TIMEUP;
+        return pipe->deaf ? APR_EAGAIN : APR_TIMEUP;
     }
     if (pipe->end == UP_PIPE_OPEN && pipe->read_by && now >= pipe->read_by) {
         up_pipe_cut(pipe, APR_TIMEUP, "timed out (UpstreamReadTimeout)");

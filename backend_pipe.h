@@ -20,6 +20,7 @@
 
 #include "config/settings.h"
 #include "exchange/range.h"
+#include "exchange/store.h"
 #include "exchange/wire.h"
 #include "mod_upstream_proxy.h"
 #include "transport/client.h"
@@ -58,6 +59,16 @@ void up_pipe_limit_rate(up_pipe_t *pipe, apr_off_t rate);
  * cannot be used again.
  */
 void up_pipe_window(up_pipe_t *pipe, const up_range_t *range);
+
+/**
+ * Stores the body as it goes by. All of it takes the way through the file,
+ * however quick the client is; when that one leaves, the backend is read on,
+ * and only then the step fails.
+ */
+void up_pipe_store(up_pipe_t *pipe, up_store_t *store);
+
+/** Is a response being stored? */
+int up_pipe_storing(const up_pipe_t *pipe);
 
 /**
  * The head goes out by itself, before the body is looked at. Otherwise the

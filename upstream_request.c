@@ -376,12 +376,20 @@ static void leave_client(up_request_t *ur, const char *why)
                       why);
 }
 
+/* A response that is stored is of use without its client, too. */
+static int ignores_abort(const up_request_t *ur)
+{
+    return ur->settings->ignore_client_abort
+           || (up_store_asked(ur->r, ur->settings)
+               && (!ur->pipe || up_pipe_storing(ur->pipe)));
+}
+
 void up_request_client_end(up_request_t *ur, int hangup)
 {
     if (is_over(ur)) {
         return;
     }
-    if (ur->settings->ignore_client_abort) {
+    if (ignores_abort(ur)) {
         ur->client->half_closed = 1;
         if (hangup) {
             ur->client->fd = -1; /* poll would report it for ever */

@@ -352,14 +352,20 @@ static up_verdict_e respond(up_request_t *ur, const up_head_t *head,
     up_range_t range;
     up_range_e part;
     int buffering = wishes->buffering;
+    up_store_t *store = NULL;
 
     up_reshead_apply(ur->r, ur->settings, head, &ur->leg.framing, &relay);
     up_wishes_grant(ur->r, wishes);
     heed_keep_alive(&ur->leg, relay.keep_alive);
-    if (!ur->client->net) {
+    if (buffering) {
+        store = up_store_begin(ur->r, ur->settings, head);
+    }
+    if (!ur->client->net && !store) {
         buffering = 0; /* an HTTP/2 stream takes what it is given */
     }
-    part = up_ranges_force(ur->r, ur->settings, &ur->leg.framing, &range);
+    part = store ? UP_RANGE_ALL
+                 : up_ranges_force(ur->r, ur->settings, &ur->leg.framing,
+                                   &range);
     if (part == UP_RANGE_BAD) {
         return up_machine_finish(ur, HTTP_RANGE_NOT_SATISFIABLE,
                                  "no such range");
@@ -369,6 +375,9 @@ static up_verdict_e respond(up_request_t *ur, const up_head_t *head,
                             buffering);
     if (part == UP_RANGE_PART) {
         up_pipe_window(ur->pipe, &range);
+    }
+    if (store) {
+        up_pipe_store(ur->pipe, store);
     }
     up_pipe_on_complete(ur->pipe, up_machine_body_read, ur);
     expect_trailers(ur);

@@ -17,6 +17,13 @@
 #define PARSE_RATE NULL
 #define SET_RATE(name, row, help)     RAW(name, up_setters_rate, row, help)
 
+#define PARSE_STORE NULL
+#define SET_STORE(name, row, help)    RAW(name, up_setters_store, row, help)
+
+#define PARSE_ACCESS up_setters_parse_access
+#define SET_ACCESS(name, row, help)                                           \
+    AP_INIT_TAKE_ARGV(name, up_setters_access, row, WHERE, help)
+
 #define UP_ROWS_RELAY(ROW)                                                    \
     ROW(TIME, TotalTimeout, total_timeout, total_timeout, 0, "0",             \
         "a time such as 30s, 0 for no limit")                                 \
@@ -24,6 +31,10 @@
         "on or off")                                                          \
     ROW(FLAG, ForceRanges, force_ranges, force_ranges, 0, "off",              \
         "on or off")                                                          \
+    ROW(STORE, Store, store, store_path, 0, NULL,                             \
+        "on, off or a path")                                                  \
+    ROW(ACCESS, StoreAccess, store_mode, store_mode, 0, "user:rw",            \
+        "permissions such as user:rw group:r all:r")                          \
     ROW(RATE, LimitRate, limit_rate, limit_rate, 0, NULL,                     \
         "bytes a second such as 500k, 0 for no limit, or an expression")
 

@@ -51,6 +51,13 @@ typedef struct up_sizes_t {
 #define UP_IGNORE_INERT     (1u << 5) /* from here on: for nginx's cache only,
                                          without a meaning here */
 
+/** UpstreamStore. */
+typedef enum up_store_e {
+    UP_STORE_OFF,
+    UP_STORE_URI, /* where httpd would look for the URI */
+    UP_STORE_PATH
+} up_store_e;
+
 /** Words of the mask of rows: 64 rows each. */
 #define UP_SETTINGS_WORDS 2
 
@@ -105,6 +112,10 @@ struct up_settings_t {
     int temp_levels[3];             /* digits a level, 0: no level */
     int pass_trailers;
     int force_ranges;
+    int store;                     /* up_store_e */
+    const up_text_t *store_path;   /* UP_STORE_PATH's */
+    int store_mode;                /* permissions of a stored file, as chmod
+                                      has them */
     const up_text_t *limit_rate;    /* bytes a second, NULL: no limit */
     apr_array_header_t *pass_headers; /* of const char * */
     apr_array_header_t *hide_headers; /* of const char * */

@@ -191,6 +191,21 @@ const char *up_units_flag(const char *text, int *pflag)
     return NULL;
 }
 
+int up_units_climbs(const char *path)
+{
+    for (;;) {
+        apr_size_t len = strcspn(path, "/");
+
+        if (len == 2 && path[0] == '.' && path[1] == '.') {
+            return 1;
+        }
+        if (path[len] == '\0') {
+            return 0;
+        }
+        path += len + 1;
+    }
+}
+
 unsigned int up_units_word(const up_word_t *words, const char *text)
 {
     for (; words->word; ++words) {

@@ -48,6 +48,9 @@ int up_units_hex(char c);
 /** on or off in any case. */
 const char *up_units_flag(const char *text, int *pflag);
 
+/** Has the path a segment ".."? */
+int up_units_climbs(const char *path);
+
 /**
  * Looks up one word, in any case, in `words` (closed by a NULL word).
  * @return its bit, 0: unknown

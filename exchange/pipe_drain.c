@@ -9,8 +9,13 @@
 
 apr_status_t up_pipe_client_failed(up_pipe_t *pipe, apr_status_t rv)
 {
-    pipe->end = UP_PIPE_CLIENT;
     pipe->error = "cannot write to the client";
+    if (up_pipe_storing(pipe)) {
+        pipe->deaf = 1;
+        pipe->write_by = 0;
+        return APR_SUCCESS;
+    }
+    pipe->end = UP_PIPE_CLIENT;
     return rv;
 }
 
@@ -134,10 +139,20 @@ static int only_file_left(const up_pipe_t *pipe)
            && up_client_pass_through(pipe->client);
 }
 
+/* Nobody is there for what has been stored. */
+static apr_status_t forget(up_pipe_t *pipe)
+{
+    pipe->file_passed = pipe->spool->written;
+    return APR_SUCCESS;
+}
+
 apr_status_t up_pipe_drain(up_pipe_t *pipe, int *pmoved)
 {
-    apr_status_t rv = up_pipe_write_client(pipe);
+    apr_status_t rv = pipe->deaf ? APR_SUCCESS : up_pipe_write_client(pipe);
 
+    if (pipe->deaf) {
+        return forget(pipe);
+    }
     if (rv != APR_SUCCESS && rv != APR_EAGAIN) {
         return up_pipe_client_failed(pipe, rv);
     }
@@ -163,7 +178,7 @@ apr_status_t up_pipe_drain(up_pipe_t *pipe, int *pmoved)
         }
         *pmoved = 1;
         rv = up_pipe_pass(pipe);
-        if (rv != APR_SUCCESS) {
+        if (rv != APR_SUCCESS || pipe->deaf) {
             return rv;
         }
     }

@@ -17,6 +17,11 @@
 static apr_status_t file_failed(up_pipe_t *pipe, apr_status_t rv)
 {
     pipe->end = UP_PIPE_FILE;
+    if (pipe->store) {
+        pipe->error = "cannot write the file of a response that is stored "
+                      "(UpstreamStore)";
+        return rv;
+    }
     pipe->error = apr_psprintf(pipe->r->pool, "cannot buffer the response in "
                                "a temporary file below %s (UpstreamTempPath)",
                                pipe->settings->temp_path);
@@ -46,6 +51,9 @@ int up_pipe_may_spill(const up_pipe_t *pipe)
 {
     apr_off_t written = pipe->spool ? pipe->spool->written : 0;
 
+    if (pipe->store) {
+        return pipe->queued > 0;
+    }
     return pipe->queued > 0
            && written + (apr_off_t)APR_BRIGADE_FIRST(pipe->queue)->length
                   <= pipe->settings->max_temp_file_size;
@@ -237,6 +245,27 @@ static apr_status_t read_some(up_pipe_t *pipe, apr_off_t most)
     return rv;
 }
 
+/* What is to be stored goes to its file at once, and to the client from
+ * there, which also reads it when it is deleted. */
+static apr_status_t store(up_pipe_t *pipe)
+{
+    apr_status_t rv = APR_SUCCESS;
+
+    if (!pipe->store) {
+        return APR_SUCCESS;
+    }
+    if (pipe->queued) {
+        rv = up_pipe_spill(pipe, pipe->queue_bytes);
+    }
+    if (rv == APR_SUCCESS && pipe->end == UP_PIPE_COMPLETE) {
+        up_store_finish(pipe->store);
+    }
+    else if (rv != APR_SUCCESS || pipe->end != UP_PIPE_OPEN) {
+        up_store_abandon(pipe->store);
+    }
+    return rv;
+}
+
 apr_status_t up_pipe_fill(up_pipe_t *pipe, int *pmoved)
 {
     while (pipe->end == UP_PIPE_OPEN) {
@@ -260,6 +289,10 @@ apr_status_t up_pipe_fill(up_pipe_t *pipe, int *pmoved)
         }
         if (pipe->end != UP_PIPE_OPEN || worth(pipe)) {
             up_pipe_enqueue(pipe);
+            rv = store(pipe);
+            if (rv != APR_SUCCESS) {
+                return rv;
+            }
         }
     }
     return APR_SUCCESS;

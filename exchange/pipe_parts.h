@@ -50,6 +50,8 @@ struct up_pipe_t {
     apr_status_t rv;     /* with end CUT: why */
     const char *error;
     int ended_out;       /* EOS, or the mark of a cut, has been passed */
+    up_store_t *store;   /* its file is the spool; NULL: nothing is stored */
+    int deaf;            /* the client is lost, but the rest is stored */
     int windowed;        /* only a part of the body is passed on: */
     apr_off_t skip;      /* bytes in front of it, still to come */
     apr_off_t left;      /* bytes of it, still to come */
@@ -89,7 +91,10 @@ apr_status_t up_pipe_write_client(up_pipe_t *pipe);
 /** Passes pipe->out to the client's filters. */
 apr_status_t up_pipe_pass(up_pipe_t *pipe);
 
-/** The client cannot be written to; returns rv. */
+/**
+ * The client cannot be written to.
+ * @return rv; APR_SUCCESS while a response is stored, which goes on without it
+ */
 apr_status_t up_pipe_client_failed(up_pipe_t *pipe, apr_status_t rv);
 
 /** Appends a FLUSH, or the end of the response, to pipe->out. */

@@ -114,10 +114,17 @@ apr_status_t up_spool_open(apr_pool_t *p, const char *dir, const int levels[3],
         rv = open_named(p, dir, levels, &file);
     }
     if (rv == APR_SUCCESS) {
-        *pspool = apr_pcalloc(p, sizeof(**pspool));
-        (*pspool)->file = file;
+        *pspool = up_spool_of(p, file);
     }
     return rv;
+}
+
+up_spool_t *up_spool_of(apr_pool_t *p, apr_file_t *file)
+{
+    up_spool_t *spool = apr_pcalloc(p, sizeof(*spool));
+
+    spool->file = file;
+    return spool;
 }
 
 apr_status_t up_spool_begin(request_rec *r, const up_settings_t *settings,

@@ -38,6 +38,9 @@ apr_status_t up_spool_begin(request_rec *r, const up_settings_t *settings,
                             int level, const char *what,
                             up_spool_t **pspool);
 
+/** Over a file that somebody else has opened, in p. */
+up_spool_t *up_spool_of(apr_pool_t *p, apr_file_t *file);
+
 /**
  * Appends `len` bytes. A short write is the failure it stands for (ENOSPC).
  */
