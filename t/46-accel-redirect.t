@@ -57,6 +57,12 @@ AddType text/plain .txt
 <Location /files/>
     Require env REDIRECT_STATUS
 </Location>
+Alias /scripts/ @ROOT@/scripts/
+<Directory @ROOT@/scripts>
+    Options +ExecCGI
+    SetHandler cgi-script
+    Require all granted
+</Directory>
 <Location /other/>
     UpstreamPass http://@O@
 </Location>
@@ -207,6 +213,26 @@ subtest 'connections' => sub {
     }
     is scalar(my @c = $b->connections), 0,
         'the backend connections are used again';
+};
+
+subtest 'a script that takes its time' => sub {
+    my $file = $s->root . '/scripts/slow';
+    mkdir $s->root . '/scripts';
+    open my $fh, '>', $file or die "$file: $!\n";
+    print $fh "#!/bin/sh\nsleep 0.7\nprintf 'Content-Type: text/plain"
+        . "\\n\\nslow'\n";
+    close $fh or die "$file: $!\n";
+    chmod 0755, $s->root . '/scripts', $file;
+    my @k = map { $s->client } 1 .. 6;
+    my $began = time;
+    $_->request(GET => '/app/x', ['X-To' => '/scripts/slow']) for @k;
+    select undef, undef, undef, 0.1;
+    is ask('/app/x')->status, 200, 'others';
+    is ask('/app/x', '/files/50%.html')->body, 'half', 'and jumps';
+    ok time - $began < 0.6, 'do not wait for it';
+    is join(' ', map { $_->response->body } @k), join(' ', ('slow') x 6),
+        'all of them end';
+    ok time - $began < 2.5, 'side by side';
 };
 
 subtest 'a slow reader of a large file' => sub {
