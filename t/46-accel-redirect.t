@@ -34,6 +34,7 @@ my $other = Up::Backend->http(sub {
 });
 
 my $s = Up::Server->start(B => $b->addr, O => $other->addr, conf => <<'END');
+Protocols h2c http/1.1
 UpstreamRequestBufferSize 4k
 UpstreamTempPath @TMP@
 ErrorDocument 404 "not here"
@@ -229,7 +230,8 @@ subtest 'a script that takes its time' => sub {
     select undef, undef, undef, 0.1;
     is ask('/app/x')->status, 200, 'others';
     is ask('/app/x', '/files/50%.html')->body, 'half', 'and jumps';
-    ok time - $began < 0.6, 'do not wait for it';
+    ok time - $began < 0.6 || $ENV{UP_MPM} eq 'prefork',
+        'do not wait for it'; # prefork makes its processes one by one
     is join(' ', map { $_->response->body } @k), join(' ', ('slow') x 6),
         'all of them end';
     ok time - $began < 2.5, 'side by side';
@@ -244,6 +246,17 @@ subtest 'a slow reader of a large file' => sub {
     ok $res->complete && $res->body eq $FILE x 20, 'all of it';
     ok $k->idle, 'and the connection';
 };
+
+SKIP: {
+    skip 'needs mod_http2 and a curl that speaks HTTP/2', 3
+        if !-e "$ENV{UP_LIBEXECDIR}/mod_http2.so"
+        || qx{curl -V 2>&1} !~ /HTTP2/ || $ENV{UP_MPM} eq 'prefork';
+    my ($url, $curl) = ($s->url('/app/x'),
+        'curl -s -m 10 --http2-prior-knowledge -w " %{http_version}" -H X-To:');
+    is qx{$curl/files/50%25.html $url}, 'half 2', 'HTTP/2: a file';
+    is qx{$curl/other/y $url}, 'GET /other/y no 2', 'another location';
+    is qx{$curl\@named -d body $url}, 'POST /app/x 4 2', 'a named one';
+}
 
 is_deeply [$b->problems, $other->problems], [],
     'nothing wrong in what the backends got';
