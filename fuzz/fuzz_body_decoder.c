@@ -53,12 +53,18 @@ static apr_status_t run(const up_framing_t *framing, size_t max_trailer,
     apr_status_t rv = APR_SUCCESS;
 
     up_decoder_init(&decoder, framing, max_trailer);
+    up_decoder_keep(&decoder, FUZZ_POOL);
     while (at < size && rv == APR_SUCCESS) {
         size_t n = segmented ? fuzz_segment(data, size, segments++) : size;
 
         n = n < size - at ? n : size - at;
         rv = feed(&decoder, data + at, n, log, &used);
         at += n;
+    }
+    require(decoder.kept_size <= max_trailer);
+    if (rv == APR_EOF && decoder.kept) {
+        require(decoder.trailer <= decoder.kept_size);
+        fuzz_log(log, decoder.kept, decoder.trailer);
     }
     fuzz_log_number(log, rv);
     fuzz_log_number(log, used);

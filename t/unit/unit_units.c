@@ -254,6 +254,26 @@ START_TEST(finds_words)
 }
 END_TEST
 
+START_TEST(finds_ways_up)
+{
+    static const char *const up[] = {
+        "..", "../a", "a/..", "a/../b", "/..", "/../", "//..//", "a/b/../../..",
+    };
+    static const char *const good[] = {
+        "", "/", ".", "a", "a/b", "...", "a..", "..a", "a/..b", "a../b",
+        "/a/.../b", "./a/.", "a/. ./b",
+    };
+    int i;
+
+    for (i = 0; i < COUNT(up); i++) {
+        ck_assert_msg(up_units_climbs(up[i]), "%s", up[i]);
+    }
+    for (i = 0; i < COUNT(good); i++) {
+        ck_assert_msg(!up_units_climbs(good[i]), "%s", good[i]);
+    }
+}
+END_TEST
+
 Suite *unit_units(void)
 {
     Suite *suite = suite_create("units");
@@ -269,5 +289,6 @@ Suite *unit_units(void)
     tcase_add_test(tc, reads_hexadecimal_digits);
     tcase_add_test(tc, reads_flags);
     tcase_add_test(tc, finds_words);
+    tcase_add_test(tc, finds_ways_up);
     return suite;
 }
