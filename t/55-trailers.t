@@ -119,7 +119,7 @@ subtest 'C35 BS07 to the client' => sub {
     is trailers($k->get('/p/grpc')), $ALL, 'the client connection';
     is $k->get('/p/none')->body, 'ok', 'is kept';
     $b->clear;
-    $s->get('/p/grpc') for 1 .. 3;
+    $k->get('/p/grpc') for 1 .. 3;
     ok same_connection($b), 'as is the one of the backend';
 };
 
