@@ -30,6 +30,7 @@
 #include "transport/backend_pool.h"
 #include "exchange/trailers.h"
 #include "transport/client.h"
+#include "transport/source.h"
 #include "upstream_request.h"
 
 #define HANDLER "upstream-proxy"
@@ -265,6 +266,7 @@ static void register_hooks(apr_pool_t *p)
 
     up_client_register();
     up_trailers_register();
+    up_source_register();
     up_ahead_register();
     up_drive_loop_register();
     up_jump_register();

@@ -144,6 +144,9 @@ static void take_events(up_adopted_t *a, unsigned int events)
     if (events & UP_EV_CLIENT_HUP) {
         a->client_hup = 1;
     }
+    if (events & UP_EV_CLIENT_DATA) {
+        up_source_stirred(a->source, a->client_ended || a->client_hup);
+    }
     if ((events & UP_EV_STOP) && !a->stopping) {
         a->stopping = 1;
         if (up_process()->shutdown_timeout) {
@@ -229,6 +232,7 @@ up_adopted_t *up_adopted_make(request_rec *r, up_request_t *ur)
     a->c = c;
     a->sock = ap_get_conn_socket(c);
     a->net = up_clientnet_of(c);
+    a->source = up_source_make(c);
     a->ahead = up_ahead_make(c);
     a->phase = UP_PHASE_PARKED;
     a->server = r->server;

@@ -15,6 +15,7 @@
 #include "httpd.h"
 #include "transport/ahead.h"
 #include "transport/client.h"
+#include "transport/source.h"
 
 /* What comes next; see adopted.h. On the side: END of a parked exchange,
  * DIVERTED a handler of somebody else, WHOLE a request from its first hook. */
@@ -40,6 +41,7 @@ struct up_adopted_t {
     conn_rec *c;
     apr_socket_t *sock;
     up_clientnet_t *net;
+    up_source_t *source;
     up_ahead_t *ahead;
     up_phase_e phase;
     int entered;           /* a loop has it */

@@ -176,14 +176,12 @@ static void take_event(up_loop_t *loop, const struct epoll_event *event)
 {
     apr_uintptr_t data = (apr_uintptr_t)event->data.ptr;
     up_watch_t *watch = (up_watch_t *)(data & ~(apr_uintptr_t)1);
-    unsigned int events = UP_EV_CLIENT;
+    unsigned int events = UP_EV_CLIENT
+        | (event->events & ~(unsigned int)EPOLLOUT ? UP_EV_CLIENT_DATA : 0);
+    apr_uint64_t count;
 
     if (!watch) {
-        apr_uint64_t count;
-
-        if (read(loop->wake, &count, sizeof(count)) < 0) {
-            return;
-        }
+        (void)!read(loop->wake, &count, sizeof(count));
         return;
     }
     if (data & 1) {

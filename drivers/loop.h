@@ -31,6 +31,7 @@
 #define UP_EV_CLIENT_HUP 0x08u /* it is reset, or closed both ways */
 #define UP_EV_TIMER 0x10u      /* watch->deadline has passed */
 #define UP_EV_CALL 0x20u       /* added, or asked to be run again */
+#define UP_EV_CLIENT_DATA 0x80u /* and that not only for writing */
 #define UP_EV_STOP 0x40u       /* the child is stopping gracefully */
 
 /** What a run wants next. */
