@@ -43,6 +43,10 @@ void up_adopted_enter(conn_rec *c);
  * returns SUSPENDED. */
 void up_adopted_park(up_adopted_t *adopted, request_rec *r, up_request_t *ur);
 
+/** Does a loop's thread run this request's hooks and handler now? Not asked
+ * of subrequests and what internal redirects lead to: no. */
+int up_adopted_on_loop(const request_rec *r);
+
 /**
  * In front of all handlers: this one must not be run on the loop.
  * @return SUSPENDED: it will be run on the side pool; DECLINED: go on, there

@@ -298,6 +298,11 @@ static up_adopted_t *on_loop(const request_rec *r)
     return a && a->on_loop ? a : NULL;
 }
 
+int up_adopted_on_loop(const request_rec *r)
+{
+    return on_loop(r) != NULL;
+}
+
 static int divert(up_adopted_t *a, request_rec *r, up_phase_e phase)
 {
     a->r = r;

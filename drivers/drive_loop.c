@@ -65,7 +65,7 @@ static int too_many(void)
     return most && up_adopted_parked() >= most;
 }
 
-int up_drive_loop_fits(request_rec *r)
+static int fits(request_rec *r)
 {
     conn_rec *c = r->connection;
 
@@ -78,12 +78,19 @@ int up_drive_loop_fits(request_rec *r)
     return up_adopted_of(c) || !may_be_upgraded(r);
 }
 
+/* On a loop the question has been answered, before the handler: were it asked
+ * again, another answer would block the loop. */
+int up_drive_loop_fits(request_rec *r)
+{
+    return up_adopted_on_loop(r) || fits(r);
+}
+
 int up_drive_loop_divert(request_rec *r, int ours)
 {
     if (r->prev) {
         up_adopted_refuse_body(r); /* of an error page: not diverted */
     }
-    if (ours && (!up_adopted_of(r->connection) || up_drive_loop_fits(r))) {
+    if (ours && (!up_adopted_of(r->connection) || fits(r))) {
         return DECLINED;
     }
     return up_adopted_divert(r);
