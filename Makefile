@@ -46,7 +46,7 @@ endif
 UP_CFLAGS := $(APXS_FLAGS) -std=gnu11 -Wall -Wextra -Werror \
     -fvisibility=hidden -O2 -g -I.
 ASAN_FLAGS := -fsanitize=address,undefined -fno-omit-frame-pointer
-LIBS :=
+LIBS := -lcares
 
 SOURCES := $(wildcard *.c $(addsuffix /*.c, \
     config peers transport exchange drivers observe))

@@ -89,6 +89,7 @@ struct up_request_t {
 
     const char *target;
     int idempotent;     /* the client's method is */
+    int awaits_name;    /* of its group: its bell will be rung */
     int connecting;     /* a connect is under way */
     int fresh;          /* no pooled connection for the next try */
     int stale_used;     /* the free retry has been used */
@@ -149,6 +150,9 @@ up_bell_t *up_machine_bell(up_request_t *ur);
 
 /** Waits for the bell, until the state's deadline. */
 up_verdict_e up_machine_wait_bell(up_request_t *ur);
+
+/** In SELECT: the name of the host was waited for long enough. */
+void up_machine_name_expired(up_request_t *ur);
 
 /** The end: nobody wakes this exchange any more. */
 void up_machine_unhang_bell(up_request_t *ur);

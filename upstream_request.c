@@ -17,6 +17,7 @@
 #include "exchange/request_head.h"
 #include "exchange/request_target.h"
 #include "peers/adhoc.h"
+#include "peers/clerk.h"
 #include "upstream_machine.h"
 
 /* ------------------------------------------------------------------------ */
@@ -181,8 +182,12 @@ static apr_status_t let_group_go(void *group)
 static int hold_group(up_request_t *ur)
 {
     up_pass_t *pass = apr_pmemdup(ur->r->pool, ur->pass, sizeof(*pass));
+    int called;
 
-    pass->group = up_adhoc_take(pass);
+    pass->group = up_adhoc_take(pass, ur->settings->resolver, &called);
+    if (called) {
+        up_clerk_call();
+    }
     if (!pass->group) {
         ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, ur->r, UPLOGNO(0761)
                       "no place for upstream %s: %d hosts that an expression "
@@ -346,6 +351,11 @@ void up_request_expire(up_request_t *ur)
             break;
         }
         timed_out(ur);
+        break;
+    case UP_SELECT:
+        if (ur->awaits_name) {
+            up_machine_name_expired(ur);
+        }
         break;
     case UP_CONNECT:
     case UP_HEAD:

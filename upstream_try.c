@@ -16,6 +16,7 @@
 #include "http_core.h"
 #include "http_protocol.h"
 #include "mod_core.h"
+#include "peers/names.h"
 #include "upstream_machine.h"
 
 /* ------------------------------------------------------------------------ */
@@ -72,6 +73,36 @@ up_verdict_e up_step_receive(up_request_t *ur)
     return up_machine_go(ur, UP_SELECT, "body ready");
 }
 
+/* Is the host of an evaluated UpstreamPass still being looked up? */
+static int awaits_name(up_request_t *ur)
+{
+    up_peers_t *peers = ur->pass->group->peers;
+    up_bell_t *bell;
+
+    if (!ur->pass->group->adhoc || !up_names_pending(peers)) {
+        return 0;
+    }
+    bell = up_machine_bell(ur);
+    if (!bell) {
+        return 0;
+    }
+    up_bell_heed(bell);
+    if (ur->awaits_name) {
+        return up_names_pending(peers);
+    }
+    ur->awaits_name = up_names_wait(peers, bell);
+    ur->deadline = apr_time_now() + ur->settings->resolver_timeout;
+    return ur->awaits_name;
+}
+
+void up_machine_name_expired(up_request_t *ur)
+{
+    ur->awaits_name = 0;
+    up_trail_open(ur->trail, ur->pass->group->name, apr_time_now());
+    up_machine_fail(ur, UP_FAIL_NOLIVE, 0, "the host could not be looked up "
+                    "in time (UpstreamResolverTimeout)");
+}
+
 up_verdict_e up_step_select(up_request_t *ur)
 {
     apr_time_t now = apr_time_now();
@@ -81,6 +112,13 @@ up_verdict_e up_step_select(up_request_t *ur)
         if (ur->settings->total_timeout) {
             ur->total_until = now + ur->settings->total_timeout;
         }
+    }
+    if (awaits_name(ur)) {
+        return up_machine_wait_bell(ur);
+    }
+    if (ur->awaits_name) {
+        ur->awaits_name = 0;
+        up_balancer_recount(ur->pick, ur->settings->next_upstream_tries);
     }
     ur->peer = up_balancer_pick(ur->pick, now);
     /* a copy: the trail lives longer than a peer may */

@@ -8,7 +8,10 @@
 
 #include "apr_strings.h"
 #include "config/pass.h"
+#include "config/resolver.h"
 #include "config/server.h"
+#include "config/settings.h"
+#include "config/log.h"
 
 
 /* All groups of this configuration, the implicit ones last. */
@@ -83,6 +86,17 @@ static int is_place(const up_group_t *group, const up_pass_t *pass)
            && strcasecmp(server->host, pass->host) == 0;
 }
 
+/* Of the section that the pass stands in, else of its server. */
+static const up_resolver_t *resolver_of(const up_pass_t *pass)
+{
+    const up_settings_t *settings =
+        ap_get_module_config(pass->server->lookup_defaults,
+                             &upstream_proxy_module);
+
+    return pass->section != NULL && pass->section->resolver != NULL
+               ? pass->section->resolver : settings->resolver;
+}
+
 static up_group_t *find_place(const up_pass_t *pass)
 {
     int i;
@@ -121,6 +135,7 @@ up_group_t *up_group_implicit(apr_pool_t *p, const up_pass_t *pass)
                        pass->where);
     group->implicit = 1;
     group->implicit_port = pass->port;
+    group->resolver = resolver_of(pass);
     server = apr_array_push(group->servers);
     up_server_init(server, group->name);
     server->host = pass->host;

@@ -17,6 +17,16 @@
 #include "http_config.h"
 #include "mod_upstream_proxy.h"
 
+/** Where a service is, as SRV records say (RFC 2782). */
+typedef struct up_target_t {
+    const char *host;
+    apr_port_t port;
+    int weight;
+    int backup;            /* not of the most preferred priority */
+    apr_sockaddr_t *addrs; /* chain, with that port */
+    struct up_target_t *next;
+} up_target_t;
+
 struct up_server_t {
     const char *text;      /* the address as written */
     const char *host;      /* NULL for unix: */
@@ -28,7 +38,11 @@ struct up_server_t {
     apr_interval_time_t fail_timeout;
     int backup;
     int down;
-    apr_sockaddr_t *addrs; /* chain; NULL: the name did not resolve */
+    int resolve;           /* written; names are looked up again without it */
+    const char *service;   /* SRV records give hosts and ports, NULL: not */
+    apr_sockaddr_t *addrs; /* chain; NULL: the name did not resolve at the
+                              start */
+    up_target_t *targets;  /* of a service, as of the start */
 };
 
 struct up_group_t {
@@ -42,6 +56,8 @@ struct up_group_t {
     int keepalive_requests;
     apr_interval_time_t keepalive_time;
     apr_interval_time_t keepalive_timeout;
+    const struct up_resolver_t *resolver; /* never NULL after post_config */
+    apr_interval_time_t resolver_timeout;
     const char *where;           /* file:line */
     up_peers_t *peers;           /* this child's, peers/peer.h */
 };
@@ -86,5 +102,8 @@ int up_group_post_config(apr_pool_t *pconf, server_rec *s);
 
 /** <Upstream> and what stands inside it, for the module record. */
 extern const command_rec up_group_commands[];
+
+/** Is the server known by a name whose addresses may change? */
+int up_server_is_named(const up_server_t *server);
 
 #endif

@@ -12,6 +12,7 @@
 #include "apr_strings.h"
 #include "config/address.h"
 #include "config/complaint.h"
+#include "config/resolver.h"
 #include "config/section.h"
 #include "config/server.h"
 #include "config/units.h"
@@ -161,7 +162,7 @@ static int is_not_built(const char *directive)
 {
     static const char *const names[] = {
         "LeastConn", "LeastTime", "IPHash", "Hash", "Random", "Sticky", "Zone",
-        "State", "Queue", "Resolver", "ResolverTimeout", "NTLM", NULL
+        "State", "Queue", "NTLM", NULL
     };
     int i;
 
@@ -214,7 +215,7 @@ static const char *check_content(cmd_parms *cmd)
         while (row->name != NULL && strcasecmp(at->directive, row->name)) {
             row++;
         }
-        if (row->name == NULL) {
+        if (row->name == NULL && !up_resolver_is_directive(at->directive)) {
             cmd->err_directive = at;
             return does_not_belong(cmd, at->directive);
         }

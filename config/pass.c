@@ -174,6 +174,7 @@ static const char *set_in_section(cmd_parms *cmd, up_settings_t *settings,
     error = make_pass(cmd, prefix ? cmd->path : NULL, url, &pass);
     if (error == NULL) {
         settings->pass = pass;
+        pass->section = settings;
         remember(cmd->pool, pass);
     }
     return error;

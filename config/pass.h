@@ -39,6 +39,8 @@ struct up_pass_t {
     up_group_t *group;      /* set in post_config; NULL until evaluated where
                                the authority holds an expression */
     const char *where;      /* file:line, for messages */
+    const up_settings_t *section; /* of the section it stands in, as written
+                               there; NULL: in none */
     server_rec *server;     /* whose configuration it stands in */
 };
 

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "apr_lib.h"
 #include "apr_strings.h"
 #include "config/address.h"
 #include "config/complaint.h"
@@ -27,7 +28,7 @@ void up_server_init(up_server_t *server, const char *text)
     server->fail_timeout = DEFAULT_FAIL_TIMEOUT;
 }
 
-typedef enum kind_e { COUNT, SECONDS, MARK, NOT_YET } kind_e;
+typedef enum kind_e { COUNT, SECONDS, MARK, WORD, NOT_YET } kind_e;
 
 /* A parameter's bit in `seen` is its place in the table. */
 typedef struct param_t {
@@ -45,10 +46,8 @@ static const param_t params[] = {
     {"fail_timeout=", SECONDS, offsetof(up_server_t, fail_timeout), 0, NULL},
     {"backup", MARK, offsetof(up_server_t, backup), 0, NULL},
     {"down", MARK, offsetof(up_server_t, down), 0, NULL},
-    {"resolve", NOT_YET, 0, 0,
-     "leave it out; names are looked up when the server starts or reloads"},
-    {"service=", NOT_YET, 0, 0,
-     "write one UpstreamServer host:port for each target"},
+    {"resolve", MARK, offsetof(up_server_t, resolve), 0, NULL},
+    {"service=", WORD, offsetof(up_server_t, service), 0, NULL},
     {"route=", NOT_YET, 0, 0, "leave it out"},
     {"slow_start=", NOT_YET, 0, 0,
      "leave it out, or begin with a small weight="},
@@ -89,6 +88,10 @@ static const char *set_param(cmd_parms *cmd, const param_t *param,
     case MARK:
         *(int *)field = 1;
         break;
+    case WORD:
+        *(const char **)field = apr_pstrdup(cmd->pool, value);
+        error = *value == '\0' ? "wants a name" : NULL;
+        break;
     case NOT_YET:
         return apr_psprintf(cmd->pool, "%s: parameter \"%s\" is not supported "
                             "yet: %s", cmd->cmd->name, word, param->remedy);
@@ -112,7 +115,8 @@ static const char *set_params(cmd_parms *cmd, up_server_t *server, int argc,
         if (param == NULL) {
             return up_complaint_word(cmd, "has an invalid parameter: it takes "
                                      "weight= max_conns= max_fails= "
-                                     "fail_timeout= backup down", argv[i]);
+                                     "fail_timeout= backup down resolve "
+                                     "service=", argv[i]);
         }
         if ((seen & (1u << (param - params))) != 0) {
             return apr_psprintf(cmd->pool, "%s: parameter \"%s\" is "
@@ -149,8 +153,45 @@ static const char *set_address(cmd_parms *cmd, up_server_t *server)
     }
     server->host = address.host;
     server->unix_path = address.unix_path;
-    server->port = address.port != 0 ? address.port : UP_ADDRESS_PORT;
+    server->port = address.port;
     return NULL;
+}
+
+int up_server_is_named(const up_server_t *server)
+{
+    up_local_t unused;
+
+    return server->host != NULL && strcasecmp(server->host, "localhost") != 0
+           && !up_address_local(server->host, &unused);
+}
+
+/* What goes with a name alone. */
+static const char *check_name(cmd_parms *cmd, const up_server_t *server,
+                              int has_port)
+{
+    const char *at = server->service;
+
+    if (server->resolve && server->unix_path != NULL) {
+        return up_complaint_word(cmd, "cannot resolve a socket: leave "
+                                 "\"resolve\" out", server->text);
+    }
+    if (at == NULL) {
+        return NULL;
+    }
+    if (!up_server_is_named(server)) {
+        return up_complaint_word(cmd, "wants a host name where service= "
+                                 "stands", server->text);
+    }
+    if (has_port) {
+        return up_complaint_word(cmd, "takes its ports from the service: "
+                                 "leave the port out", server->text);
+    }
+    while (apr_isalnum(*at) || *at == '-' || *at == '_' || *at == '.') {
+        at++;
+    }
+    return *at == '\0' ? NULL
+                       : up_complaint_word(cmd, "wants a service such as http "
+                                           "or _http._tcp", server->service);
 }
 
 const char *up_server_add(cmd_parms *cmd, void *dconf, int argc,
@@ -158,6 +199,7 @@ const char *up_server_add(cmd_parms *cmd, void *dconf, int argc,
 {
     up_group_t *group = NULL;
     up_server_t server;
+    int has_port = 0;
     const char *error = up_group_section(cmd, &group);
 
     (void)dconf;
@@ -172,7 +214,12 @@ const char *up_server_add(cmd_parms *cmd, void *dconf, int argc,
     up_server_init(&server, apr_pstrdup(cmd->pool, argv[0]));
     error = set_address(cmd, &server);
     if (error == NULL) {
+        has_port = server.port != 0;
+        server.port = has_port ? server.port : UP_ADDRESS_PORT;
         error = set_params(cmd, &server, argc - 1, argv + 1);
+    }
+    if (error == NULL) {
+        error = check_name(cmd, &server, has_port);
     }
     if (error == NULL) {
         APR_ARRAY_PUSH(group->servers, up_server_t) = server;

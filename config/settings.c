@@ -15,6 +15,7 @@
 #include "config/log.h"
 #include "config/pass.h"
 #include "config/rows_answer.h"
+#include "config/rows_names.h"
 #include "config/rows_relay.h"
 #include "config/rows_request.h"
 #include "config/rows_response.h"
@@ -25,6 +26,7 @@
 #define UP_SETTINGS(ROW)                                                      \
     UP_ROWS_REQUEST(ROW)                                                      \
     UP_ROWS_SERVER(ROW)                                                       \
+    UP_ROWS_NAMES(ROW)                                                        \
     UP_ROWS_RESPONSE(ROW)                                                     \
     UP_ROWS_RELAY(ROW)                                                        \
     UP_ROWS_ANSWER(ROW)

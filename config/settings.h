@@ -98,6 +98,9 @@ struct up_settings_t {
     apr_interval_time_t next_upstream_timeout; /* 0: no limit */
     apr_interval_time_t total_timeout; /* 0: no limit */
 
+    const struct up_resolver_t *resolver; /* NULL: the system's */
+    apr_interval_time_t resolver_timeout;
+
     /* the response; sizes are derived from `written`, never 0 unless said */
     up_sizes_t written;
     int buffering;

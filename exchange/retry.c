@@ -69,7 +69,7 @@ const char *up_retry_obstacle(const up_retry_facts_t *facts)
 {
     if ((facts->fail & UP_FAIL_NOLIVE) && facts->addressless) {
         return "no server of the group has an address, see UP0105 at the "
-               "start of the log";
+               "start of the log, or UP0763";
     }
     if (facts->fail & UP_FAIL_NOLIVE) {
         return "all are down, full or resting (max_conns, fail_timeout of "

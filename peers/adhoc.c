@@ -14,7 +14,9 @@
 #include "apr_ring.h"
 #include "apr_strings.h"
 #include "config/address.h"
+#include "config/resolver.h"
 #include "config/server.h"
+#include "peers/names.h"
 #include "peers/roster.h"
 
 #define BUCKETS 256
@@ -24,6 +26,8 @@ typedef struct adhoc_t {
     apr_pool_t *pool; /* its own, without a parent */
     APR_RING_ENTRY(adhoc_t) link; /* the last used first */
     struct adhoc_t *next;         /* in its bucket */
+    int fresh; /* among the newcomers */
+    APR_RING_ENTRY(adhoc_t) entry; /* there */
     int users;
     apr_time_t used; /* last given back */
 } adhoc_t;
@@ -35,6 +39,7 @@ static struct {
     adhoc_t *buckets[BUCKETS];
     struct up_adhoc_ring_t ring;
     struct up_adhoc_ring_t ending; /* out of the table; the clerk's next */
+    struct up_adhoc_ring_t newcomers; /* with a name to be looked up */
     int count;
 } table = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -43,6 +48,7 @@ void up_adhoc_child_init(void)
     memset(table.buckets, 0, sizeof(table.buckets));
     APR_RING_INIT(&table.ring, adhoc_t, link);
     APR_RING_INIT(&table.ending, adhoc_t, link);
+    APR_RING_INIT(&table.newcomers, adhoc_t, entry);
     table.count = 0;
 }
 
@@ -60,11 +66,15 @@ static unsigned int bucket_of(const up_pass_t *pass)
     return hash % BUCKETS;
 }
 
-static int is_place(const adhoc_t *one, const up_pass_t *pass)
+static int is_place(const adhoc_t *one, const up_pass_t *pass,
+                    const up_resolver_t *resolver)
 {
     const up_server_t *server =
         &APR_ARRAY_IDX(one->group.servers, 0, up_server_t);
 
+    if (one->group.resolver != resolver) {
+        return 0;
+    }
     if (pass->unix_path) {
         return server->unix_path && !strcmp(server->unix_path,
                                             pass->unix_path);
@@ -89,7 +99,7 @@ static apr_status_t set_address(apr_pool_t *p, up_server_t *server)
                                  unused.sa.any.sa_family, server->port, 0, p);
 }
 
-static adhoc_t *make(const up_pass_t *pass)
+static adhoc_t *make(const up_pass_t *pass, const up_resolver_t *resolver)
 {
     up_server_t *server;
     up_group_t *group;
@@ -109,6 +119,7 @@ static adhoc_t *make(const up_pass_t *pass)
     group->implicit = 1;
     group->implicit_port = pass->port;
     group->adhoc = 1;
+    group->resolver = resolver;
     server = apr_array_push(group->servers);
     up_server_init(server, group->name);
     server->host = apr_pstrdup(p, pass->host);
@@ -165,27 +176,39 @@ static int make_room_locked(void)
     return 0;
 }
 
-static adhoc_t *add_locked(const up_pass_t *pass, unsigned int bucket)
+/* @param called set when the clerk has something to do */
+static adhoc_t *add_locked(const up_pass_t *pass,
+                           const up_resolver_t *resolver, unsigned int bucket,
+                           int *called)
 {
-    adhoc_t *one = make_room_locked() ? make(pass) : NULL;
+    adhoc_t *one = make_room_locked() ? make(pass, resolver) : NULL;
 
     if (one) {
         one->next = table.buckets[bucket];
         table.buckets[bucket] = one;
         APR_RING_INSERT_HEAD(&table.ring, one, adhoc_t, link);
         table.count++;
+        if (!one->group.peers->primary.count) {
+            one->group.peers->pending = 1;
+            one->fresh = 1;
+            APR_RING_INSERT_TAIL(&table.newcomers, one, adhoc_t, entry);
+            *called = 1;
+        }
     }
     return one;
 }
 
-up_group_t *up_adhoc_take(const up_pass_t *pass)
+up_group_t *up_adhoc_take(const up_pass_t *pass,
+                          const up_resolver_t *resolver, int *called)
 {
     unsigned int bucket = bucket_of(pass);
     adhoc_t *one;
 
+    *called = 0;
+    resolver = resolver ? resolver : &up_resolver_system;
     pthread_mutex_lock(&table.lock);
     one = table.buckets[bucket];
-    while (one && !is_place(one, pass)) {
+    while (one && !is_place(one, pass, resolver)) {
         one = one->next;
     }
     if (one) {
@@ -193,7 +216,7 @@ up_group_t *up_adhoc_take(const up_pass_t *pass)
         APR_RING_INSERT_HEAD(&table.ring, one, adhoc_t, link);
     }
     else {
-        one = add_locked(pass, bucket);
+        one = add_locked(pass, resolver, bucket, called);
     }
     if (one) {
         one->users++;
@@ -226,6 +249,7 @@ int up_adhoc_count(void)
 
 static void end(adhoc_t *one)
 {
+    up_names_remove(&one->group);
     up_roster_close(one->group.peers);
     apr_pool_destroy(one->pool);
 }
@@ -239,9 +263,36 @@ static adhoc_t *next_ending(void)
     if (!APR_RING_EMPTY(&table.ending, adhoc_t, link)) {
         one = APR_RING_FIRST(&table.ending);
         APR_RING_REMOVE(one, link);
+        if (one->fresh) {
+            APR_RING_REMOVE(one, entry);
+        }
     }
     pthread_mutex_unlock(&table.lock);
     return one;
+}
+
+static adhoc_t *next_newcomer(void)
+{
+    adhoc_t *one = NULL;
+
+    pthread_mutex_lock(&table.lock);
+    if (!APR_RING_EMPTY(&table.newcomers, adhoc_t, entry)) {
+        one = APR_RING_FIRST(&table.newcomers);
+        APR_RING_REMOVE(one, entry);
+        one->fresh = 0;
+    }
+    pthread_mutex_unlock(&table.lock);
+    return one;
+}
+
+/* What is in the table ends by the same thread. */
+void up_adhoc_welcome(void)
+{
+    adhoc_t *one;
+
+    while ((one = next_newcomer())) {
+        up_names_add(&one->group);
+    }
 }
 
 void up_adhoc_tidy(apr_time_t now)

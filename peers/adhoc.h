@@ -26,11 +26,17 @@ void up_adhoc_child_init(void);
 /**
  * The group of an evaluated pass, held until up_adhoc_give. A host that is no
  * address has no peers before its name is known (peers/names.h).
+ * @param resolver who knows names, NULL: the system's
+ * @param called 1: the clerk is to be called
  * @return NULL: there are too many that are all in use, or no memory
  */
-up_group_t *up_adhoc_take(const up_pass_t *pass);
+up_group_t *up_adhoc_take(const up_pass_t *pass,
+                          const struct up_resolver_t *resolver, int *called);
 
 void up_adhoc_give(up_group_t *group);
+
+/** The clerk's: has the names of new ones looked up. */
+void up_adhoc_welcome(void);
 
 /** The clerk's: ends those that are not used any more. */
 void up_adhoc_tidy(apr_time_t now);

@@ -48,6 +48,18 @@ int up_balancer_usable_locked(const up_pick_t *pick, const up_peer_t *peer,
     return !was_tried(pick, peer) && up_peer_usable_locked(peer, now);
 }
 
+void up_balancer_recount(up_pick_t *pick, int max_tries)
+{
+    up_peers_t *peers = pick->peers;
+
+    apr_thread_mutex_lock(peers->lock);
+    pick->tries = peers->primary.usable + peers->backup.usable;
+    apr_thread_mutex_unlock(peers->lock);
+    if (max_tries > 0 && pick->tries > max_tries) {
+        pick->tries = max_tries;
+    }
+}
+
 up_pick_t *up_balancer_begin(apr_pool_t *p, request_rec *r,
                              up_peers_t *peers, int max_tries)
 {
@@ -57,10 +69,7 @@ up_pick_t *up_balancer_begin(apr_pool_t *p, request_rec *r,
     pick->p = p;
     pick->peers = peers;
     pick->method = &up_balancer_round_robin;
-    pick->tries = peers->primary.usable + peers->backup.usable;
-    if (max_tries > 0 && pick->tries > max_tries) {
-        pick->tries = max_tries;
-    }
+    up_balancer_recount(pick, max_tries);
     if (pick->method->begin) {
         pick->method->begin(pick);
     }

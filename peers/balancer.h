@@ -68,6 +68,9 @@ int up_balancer_usable_locked(const up_pick_t *pick, const up_peer_t *peer,
 up_pick_t *up_balancer_begin(apr_pool_t *p, request_rec *r,
                              up_peers_t *peers, int max_tries);
 
+/** Counts the tries anew, before the first: the group has got its peers. */
+void up_balancer_recount(up_pick_t *pick, int max_tries);
+
 /**
  * The next peer, counted and marked as tried. Takes the lock.
  * @return NULL: no live upstreams

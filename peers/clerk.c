@@ -18,8 +18,11 @@
 #include "apr_thread_proc.h"
 #include "config/pass.h"
 #include "peers/adhoc.h"
+#include "peers/dns_clients.h"
+#include "peers/names.h"
 
 #define TIDY apr_time_from_sec(1)
+#define MOST_FDS 512
 
 static struct {
     int wake; /* eventfd, -1: no thread */
@@ -36,14 +39,22 @@ void up_clerk_call(void)
     }
 }
 
+/* Until then, an answer of a name server, or a call. */
 static void sleep_until(apr_time_t when)
 {
-    struct pollfd fd = { .fd = clerk.wake, .events = POLLIN };
+    static struct pollfd fds[MOST_FDS];
     apr_interval_time_t left = when - apr_time_now();
     uint64_t count;
+    int n;
 
-    poll(&fd, 1, left > 0 ? (int)((left + 999) / 1000) : 0);
-    if (fd.revents && read(clerk.wake, &count, sizeof(count)) < 0) {
+    left = up_dnsclients_patience(left > 0 ? left : 0);
+    fds[0].fd = clerk.wake;
+    fds[0].events = POLLIN;
+    fds[0].revents = 0;
+    n = 1 + up_dnsclients_fds(fds + 1, MOST_FDS - 1);
+    poll(fds, (nfds_t)n, (int)((left + 999) / 1000));
+    up_dnsclients_work(fds + 1);
+    if (fds[0].revents && read(clerk.wake, &count, sizeof(count)) < 0) {
         return;
     }
 }
@@ -51,16 +62,20 @@ static void sleep_until(apr_time_t when)
 static void *APR_THREAD_FUNC work(apr_thread_t *thread, void *data)
 {
     apr_time_t tidy = apr_time_now() + TIDY;
+    apr_time_t due;
 
     (void)thread;
     (void)data;
     while (!atomic_load(&clerk.ended)) {
-        sleep_until(tidy);
+        up_adhoc_welcome();
+        due = up_names_turn(apr_time_now());
+        sleep_until(due < tidy ? due : tidy);
         if (apr_time_now() >= tidy) {
             up_adhoc_tidy(apr_time_now());
             tidy = apr_time_now() + TIDY;
         }
     }
+    up_names_close();
     return NULL;
 }
 
@@ -94,9 +109,10 @@ apr_status_t up_clerk_child_init(apr_pool_t *p, server_rec *s)
 {
     apr_status_t rv;
 
-    (void)s;
+    int named = up_names_child_init(s);
+
     up_adhoc_child_init();
-    if (!up_pass_any_dynamic()) {
+    if (!named && !up_pass_any_dynamic()) {
         return APR_SUCCESS;
     }
     atomic_store(&clerk.ended, 0);

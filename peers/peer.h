@@ -84,6 +84,8 @@ struct up_peers_t {
     up_peerlist_t backup;
     up_peer_t *gone; /* L not in a list any more, still held */
     _Atomic(struct up_room_t *) room; /* transport/backend_pool's */
+    int pending; /* L the first look-up of its name, peers/names.h */
+    struct up_waiter_t *waiters; /* L for its end */
     int single; /* L one address, no backup: never taken out, as in nginx */
     void *method_data; /* L what the balancing method keeps for the group */
 };

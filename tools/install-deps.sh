@@ -9,7 +9,7 @@
 set -eu
 
 what=${1:-check}
-packages='make gcc libc6-dev pkg-config perl apache2 apache2-dev'
+packages='make gcc libc6-dev pkg-config perl apache2 apache2-dev libc-ares-dev'
 case $what in
 build) ;;
 check)
