@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "apr_strings.h"
+#include "config/dns_ttl.h"
 
 /* The first of a server's turns; it doubles. */
 #define TURN_MS 1500
@@ -232,54 +233,6 @@ void up_dns_addresses(up_dns_t *dns, const char *host, int family,
     }
 }
 
-/* Passes over a name. @return what follows, NULL: the answer is broken */
-static const unsigned char *skip_name(const unsigned char *at,
-                                      const unsigned char *start, int len)
-{
-    char *name = NULL;
-    long used = 0;
-
-    if (ares_expand_name(at, start, len, &name, &used) != ARES_SUCCESS) {
-        return NULL;
-    }
-    ares_free_string(name);
-    return at + used;
-}
-
-/* The shortest time to live in the answer section (RFC 1035 4.1), which
- * c-ares does not tell. */
-static int ttl_of(const unsigned char *buf, int len)
-{
-    const unsigned char *at = buf + 12;
-    const unsigned char *end = buf + len;
-    int records = len >= 12 ? buf[6] << 8 | buf[7] : 0;
-    int ttl = -1;
-
-    if (len < 12 || (buf[4] << 8 | buf[5]) != 1
-        || !(at = skip_name(at, buf, len)) || end - at < 4) {
-        return 0;
-    }
-    at += 4;
-    while (records-- > 0) {
-        unsigned int own;
-        int size;
-
-        at = skip_name(at, buf, len);
-        if (!at || end - at < 10) {
-            return 0;
-        }
-        own = (unsigned int)at[4] << 24 | (unsigned int)at[5] << 16
-              | (unsigned int)at[6] << 8 | at[7];
-        ttl = shorter(ttl, own > 0x7fffffff ? 0 : (int)own);
-        size = at[8] << 8 | at[9];
-        if (end - at < 10 + size) {
-            return 0;
-        }
-        at += 10 + size;
-    }
-    return ttl < 0 ? 0 : ttl;
-}
-
 static void got_services(void *data, int status, int timeouts,
                          unsigned char *buf, int len)
 {
@@ -292,7 +245,7 @@ static void got_services(void *data, int status, int timeouts,
     memset(&answer, 0, sizeof(answer));
     if (status == ARES_SUCCESS) {
         status = ares_parse_srv_reply(buf, len, &replies);
-        answer.ttl = ttl_of(buf, len);
+        answer.ttl = up_dnsttl_of(buf, (apr_size_t)len); /* not c-ares's */
     }
     for (one = replies; one; one = one->next) {
         up_dnsservice_t *service = &services[answer.nservices];

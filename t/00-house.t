@@ -21,7 +21,7 @@ my @LAYERS = (
     [qw(mod_upstream_proxy.h status_parser exchange/body_decoder
         exchange/accel exchange/fields exchange/framing exchange/pace
         exchange/range exchange/retry exchange/trail exchange/uri_map
-        config/codes config/units)],
+        config/codes config/dns_ttl config/units)],
     [qw(config/)],
     [qw(peers/)],
     [qw(transport/)],

@@ -31,7 +31,7 @@ my $dns = Up::DNS->start(%host,
     '_http._tcp.moves.test' => { SRV => [[1, 0, $p1, 'h.test']] },
     '_http._tcp.waits.test' => { SRV => [[1, 0, $p1, 'h.test']] },
     '_http._tcp.lost.test' => { SRV => [[1, 0, $p1, 'h.test']] },
-    '_http._tcp.root.test' => { SRV => [[0, 0, 1, '']] },
+    '_http._tcp.none.test' => { SRV => [[0, 0, 1, '']] },
     'new.test' => 'silent',
 );
 
@@ -42,7 +42,7 @@ my $conf = join '', map { <<"END" }
 </Upstream>
 UpstreamPass /$_/ http://$_
 END
-    qw(plain weight prio moves waits lost late root);
+    qw(plain weight prio moves waits lost late none);
 my $s = Up::Server->start(DNS => $dns->addr, P => $three->addr,
     conf => "UpstreamResolver \@DNS\@ valid=200ms\n$conf" . <<'END');
 <Upstream dots>
@@ -87,7 +87,7 @@ is moves('/prio/x', 'gone'), '200', 'and the first one comes first';
 is seen('/beside/x', 4), 'three:4', 'all of a backup are backups';
 is $s->get('/late/x')->status, 502, 'no such service';
 ok scalar($s->error_log('UP0105.*late\.test')), 'a warning at start';
-is $s->get('/root/x')->status, 502, 'a target of ".": no such service';
+is $s->get('/none/x')->status, 502, 'a target of ".": no such service';
 
 $dns->set('_http._tcp.moves.test' => { SRV => [[1, 0, $p2, 'h.test']] });
 is moves('/moves/x', 'two'), '200', 'another port, without a failure';

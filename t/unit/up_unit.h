@@ -20,6 +20,7 @@ Suite *unit_framing(void);
 Suite *unit_body_decoder(void);
 Suite *unit_retry(void);
 Suite *unit_trail(void);
+Suite *unit_dns_ttl(void);
 Suite *unit_units(void);
 Suite *unit_uri_map(void);
 Suite *unit_fields(void);
