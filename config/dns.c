@@ -27,10 +27,12 @@ struct up_dns_t {
     ares_channel channel;
     struct pollfd fds[MOST_FDS];
     int nfds;
+    int open; /* questions */
 };
 
 /* One question. */
 typedef struct question_t {
+    up_dns_t *dns;
     up_dns_told_t *told;
     void *baton;
 } question_t;
@@ -132,6 +134,11 @@ up_dns_t *up_dns_open(const up_resolver_t *resolver)
     return dns;
 }
 
+int up_dns_busy(const up_dns_t *dns)
+{
+    return dns->open > 0;
+}
+
 void up_dns_close(up_dns_t *dns)
 {
     ares_destroy(dns->channel);
@@ -163,16 +170,19 @@ static void tell(question_t *question, up_dnsanswer_t *answer, int status)
         answer->result = UP_DNS_NOTHING;
         answer->error = ares_strerror(ARES_ENODATA);
     }
+    question->dns->open--;
     question->told(question->baton, answer);
     free(question);
 }
 
-static question_t *ask(up_dns_told_t *told, void *baton)
+static question_t *ask(up_dns_t *dns, up_dns_told_t *told, void *baton)
 {
     question_t *question = malloc(sizeof(*question));
     up_dnsanswer_t answer;
 
     if (question) {
+        dns->open++;
+        question->dns = dns;
         question->told = told;
         question->baton = baton;
         return question;
@@ -221,7 +231,7 @@ void up_dns_addresses(up_dns_t *dns, const char *host, int family,
                       up_dns_told_t *told, void *baton)
 {
     struct ares_addrinfo_hints hints;
-    question_t *question = ask(told, baton);
+    question_t *question = ask(dns, told, baton);
 
     if (question) {
         memset(&hints, 0, sizeof(hints));
@@ -271,7 +281,7 @@ static void got_services(void *data, int status, int timeouts,
 void up_dns_services(up_dns_t *dns, const char *name, up_dns_told_t *told,
                      void *baton)
 {
-    question_t *question = ask(told, baton);
+    question_t *question = ask(dns, told, baton);
 
     if (question) {
         ares_query(dns->channel, name, ns_c_in, ns_t_srv, got_services,

@@ -51,6 +51,9 @@ typedef void up_dns_told_t(void *baton, const up_dnsanswer_t *answer);
 /** @return NULL: no memory, or the system's settings cannot be read */
 up_dns_t *up_dns_open(const up_resolver_t *resolver);
 
+/** Is something asked and not answered? */
+int up_dns_busy(const up_dns_t *dns);
+
 /** Everything that is asked is answered with FAILED first. */
 void up_dns_close(up_dns_t *dns);
 

@@ -13,7 +13,7 @@
 #include "config/group_section.h"
 #include "config/units.h"
 
-#define DNS_PORT 53
+#define DNS_PORT 53u
 #define MOST_SERVERS 8
 
 const up_resolver_t up_resolver_system;
@@ -53,10 +53,10 @@ static const char *add_server(cmd_parms *cmd, up_resolver_t *resolver,
         return up_complaint_word(cmd, "takes at most 8 name servers", word);
     }
     resolver->servers = apr_psprintf(
-        cmd->pool, address.v6 ? "%s%s[%s]:%hu" : "%s%s%s:%hu",
+        cmd->pool, address.v6 ? "%s%s[%s]:%u" : "%s%s%s:%u",
         resolver->servers != NULL ? resolver->servers : "",
         resolver->servers != NULL ? "," : "", address.host,
-        address.port != 0 ? address.port : (apr_port_t)DNS_PORT);
+        address.port != 0 ? (unsigned int)address.port : DNS_PORT);
     return NULL;
 }
 

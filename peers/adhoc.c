@@ -119,6 +119,7 @@ static adhoc_t *make(const up_pass_t *pass, const up_resolver_t *resolver)
     group->implicit = 1;
     group->implicit_port = pass->port;
     group->adhoc = 1;
+    group->keepalive = UP_ADHOC_KEEPALIVE;
     group->resolver = resolver;
     server = apr_array_push(group->servers);
     up_server_init(server, group->name);

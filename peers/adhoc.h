@@ -18,7 +18,10 @@
 #include "config/group.h"
 #include "config/pass.h"
 
-#define UP_ADHOC_MOST 1024
+#define UP_ADHOC_MOST 256
+
+/** Idle connections that one of them keeps: descriptors are few. */
+#define UP_ADHOC_KEEPALIVE 8
 
 /** child_init. */
 void up_adhoc_child_init(void);

@@ -7,15 +7,43 @@
 #include "peers/dns_clients.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 typedef struct client_t {
     struct client_t *next;
     const up_resolver_t *resolver;
     up_dns_t *dns;
     int nfds; /* given to poll */
+    struct timespec read; /* resolv.conf as it was then */
 } client_t;
 
 static client_t *clients;
+
+/* Of a network that has changed: c-ares reads the file only once. */
+static int is_outdated(client_t *client)
+{
+    struct timespec before = client->read;
+    struct stat info;
+
+    if (client->resolver->servers || up_dns_busy(client->dns)
+        || stat("/etc/resolv.conf", &info) < 0) {
+        return 0;
+    }
+    client->read = info.st_mtim;
+    return before.tv_sec != info.st_mtim.tv_sec
+           || before.tv_nsec != info.st_mtim.tv_nsec;
+}
+
+static void renew(client_t *client)
+{
+    up_dns_t *dns = up_dns_open(client->resolver);
+
+    if (dns) {
+        up_dns_close(client->dns);
+        client->dns = dns;
+        client->nfds = 0;
+    }
+}
 
 up_dns_t *up_dnsclients_get(const up_resolver_t *resolver)
 {
@@ -23,6 +51,9 @@ up_dns_t *up_dnsclients_get(const up_resolver_t *resolver)
 
     while (client && client->resolver != resolver) {
         client = client->next;
+    }
+    if (client && is_outdated(client)) {
+        renew(client);
     }
     if (client) {
         return client->dns;
@@ -36,6 +67,7 @@ up_dns_t *up_dnsclients_get(const up_resolver_t *resolver)
         free(client);
         return NULL;
     }
+    is_outdated(client); /* notes the time */
     client->next = clients;
     clients = client;
     return client->dns;

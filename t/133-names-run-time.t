@@ -92,6 +92,33 @@ is scalar(grep { $_ eq 'one' } @got), $waiters - 2,
 cmp_ok scalar($dns->queries('held.test')), '<', 20,
     'to one question for all of them';
 
+# --- too many hosts ---------------------------------------------------------
+
+$dns->set('many.test' => { A => ['127.0.0.1'] });
+my %status_of;
+$status_of{ to('/to/x', "127.1.0.$_")->status }++ for 1 .. 20;
+$status_of{ to('/to/x', "127.1.1.$_")->status }++ for 1 .. 255;
+is join(' ', sort keys %status_of), '502',
+    'many hosts, one after the other: those not in use make room';
+if ($ENV{UP_DRIVER} ne 'sync') {
+    $dns->set(map { ("n$_.test" => 'silent') } 1 .. 256);
+    my @held = map {
+        my $c = $s->client;
+        $c->request('GET', '/to/x', ['X-Host' => "n$_.test"]);
+        $c;
+    } 1 .. 256;
+    $dns->wait_queries('n256.test', 1) if !$dns->queries('n256.test');
+    is to('/to/x', 'many.test')->status, 503, 'all 256 are in use: 503';
+    ok scalar($s->error_log('UP0761.*256 hosts')), 'and the log says so';
+    $held[0]->close;
+    my $status = 0;
+    for (1 .. 100) {
+        last if ($status = to('/to/x', 'many.test')->status) == 200;
+        sleep 0.05;
+    }
+    is $status, 200, 'one that is not used any more makes room';
+}
+
 # What hangs when the server goes.
 my $c = $s->client;
 if ($ENV{UP_DRIVER} ne 'sync') {
