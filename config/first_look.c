@@ -66,17 +66,21 @@ int up_firstlook_priority(const up_dnsservice_t *services, int n)
 static void got_addresses(void *baton, const up_dnsanswer_t *answer)
 {
     ask_t *ask = baton;
+    apr_sockaddr_t **last = &ask->addrs;
     int i;
 
     ask->look->open--;
     ask->look->failed += answer->result == UP_DNS_FAILED;
+    while (*last) {
+        last = &(*last)->next;
+    }
     for (i = 0; i < answer->naddrs; i++) {
         apr_sockaddr_t *made = up_firstlook_addr(ask->look->p,
                                                  answer->addrs[i], ask->port);
 
         if (made) {
-            made->next = ask->addrs;
-            ask->addrs = made;
+            *last = made;
+            last = &made->next;
         }
     }
 }
