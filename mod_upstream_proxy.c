@@ -12,6 +12,7 @@
 #include "config/process.h"
 #include "config/settings.h"
 #include "config/temp_path.h"
+#include "config/zone.h"
 #include "drivers/drive_loop.h"
 #include "drivers/drive_sync.h"
 #include "exchange/jump.h"
@@ -26,6 +27,7 @@
 #include "observe/variables.h"
 #include "peers/clerk.h"
 #include "peers/peer.h"
+#include "peers/zone_memory.h"
 #include "transport/ahead.h"
 #include "transport/backend_pool.h"
 #include "exchange/trailers.h"
@@ -208,6 +210,7 @@ static int on_pre_config(apr_pool_t *pconf, apr_pool_t *plog,
     (void)plog;
     (void)ptemp;
     up_group_reset(pconf);
+    up_zone_reset(pconf);
     up_process_reset();
     return OK;
 }
@@ -219,23 +222,37 @@ static int on_check_config(apr_pool_t *pconf, apr_pool_t *plog,
     return up_pass_post_config(pconf, ptemp, s);
 }
 
+/* The MPM has settled how many children there may be. */
+static int on_check_config_last(apr_pool_t *pconf, apr_pool_t *plog,
+                                apr_pool_t *ptemp, server_rec *s)
+{
+    (void)pconf;
+    (void)plog;
+    (void)ptemp;
+    return up_zones_check(s);
+}
+
 /* Here and not above: the error log is open now. */
 static int on_post_config(apr_pool_t *pconf, apr_pool_t *plog,
                           apr_pool_t *ptemp, server_rec *s)
 {
     const up_settings_t *settings =
         ap_get_module_config(s->lookup_defaults, &upstream_proxy_module);
+    int status;
 
     (void)plog;
     (void)ptemp;
     up_temppath_post_config(s, up_pass_any() ? settings->temp_path : NULL);
-    return up_group_post_config(pconf, s);
+    status = up_zones_post_config(pconf, s);
+    return status == OK ? up_group_post_config(pconf, s) : status;
 }
 
 static void on_child_init(apr_pool_t *p, server_rec *s)
 {
-    apr_status_t rv = up_peers_child_init(p);
+    apr_status_t rv;
 
+    up_zones_child_init();
+    rv = up_peers_child_init(p);
     if (rv == APR_SUCCESS) {
         rv = up_pool_child_init(p, s);
     }
@@ -271,8 +288,11 @@ static void register_hooks(apr_pool_t *p)
     up_drive_loop_register();
     up_jump_register();
     up_variables_register(p);
+    up_zones_register();
     ap_hook_pre_config(on_pre_config, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_check_config(on_check_config, NULL, NULL, APR_HOOK_MIDDLE);
+    ap_hook_check_config(on_check_config_last, NULL, NULL,
+                         APR_HOOK_REALLY_LAST);
     ap_hook_post_config(on_post_config, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_child_init(on_child_init, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_child_stopping(on_child_stopping, NULL, NULL, APR_HOOK_MIDDLE);

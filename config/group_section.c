@@ -16,6 +16,7 @@
 #include "config/section.h"
 #include "config/server.h"
 #include "config/units.h"
+#include "config/zone.h"
 #include "http_core.h"
 
 /* An open <Upstream>, hung on its directive while its content is read. */
@@ -161,7 +162,7 @@ static const char *parse_name(cmd_parms *cmd, const char *args,
 static int is_not_built(const char *directive)
 {
     static const char *const names[] = {
-        "LeastConn", "LeastTime", "IPHash", "Hash", "Random", "Sticky", "Zone",
+        "LeastConn", "LeastTime", "IPHash", "Hash", "Random", "Sticky",
         "State", "Queue", "NTLM", NULL
     };
     int i;
@@ -193,8 +194,7 @@ static const char *does_not_belong(cmd_parms *cmd, const char *directive)
 
     if (is_not_built(directive)) {
         return apr_psprintf(cmd->pool, "%s is not built yet: there is only "
-                            "weighted round robin, counted in each child "
-                            "process by itself, so leave it out", directive);
+                            "weighted round robin, so leave it out", directive);
     }
     if (ap_find_command_in_modules(directive, &modules) == NULL) {
         return apr_psprintf(cmd->pool, "%s is unknown: inside <Upstream> may "
@@ -285,5 +285,7 @@ const command_rec up_group_commands[] = {
                   SPAN_OF(keepalive_time), WHERE, "a time such as 1h"),
     AP_INIT_TAKE1("UpstreamKeepaliveTimeout", set_keepalive_span,
                   SPAN_OF(keepalive_timeout), WHERE, "a time such as 60s"),
+    AP_INIT_TAKE12("UpstreamZone", up_zone_set, NULL, WHERE,
+                   "a name and, once, a size such as 64k"),
     {.name = NULL}
 };

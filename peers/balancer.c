@@ -76,6 +76,23 @@ up_pick_t *up_balancer_begin(apr_pool_t *p, request_rec *r,
     return pick;
 }
 
+/* Whom the method chooses. That another child was faster is seen the next
+ * time, by the method too; not for ever, as it may be unlucky. */
+static up_peer_t *take_from(up_pick_t *pick, up_peerlist_t *list,
+                            apr_time_t now)
+{
+    up_peer_t *peer;
+    int i;
+
+    for (i = 0; i <= list->count; i++) {
+        peer = pick->method->pick(pick, list, now);
+        if (!peer || up_peer_take_locked(peer, now)) {
+            return peer;
+        }
+    }
+    return NULL;
+}
+
 up_peer_t *up_balancer_pick(up_pick_t *pick, apr_time_t now)
 {
     up_peers_t *peers = pick->peers;
@@ -83,16 +100,13 @@ up_peer_t *up_balancer_pick(up_pick_t *pick, apr_time_t now)
 
     apr_thread_mutex_lock(peers->lock);
     if (!pick->on_backup) {
-        peer = pick->method->pick(pick, &peers->primary, now);
+        peer = take_from(pick, &peers->primary, now);
         if (!peer && peers->backup.count) {
             pick->on_backup = 1;
         }
     }
     if (pick->on_backup) {
-        peer = pick->method->pick(pick, &peers->backup, now);
-    }
-    if (peer) {
-        up_peer_take_locked(peer, now);
+        peer = take_from(pick, &peers->backup, now);
     }
     apr_thread_mutex_unlock(peers->lock);
     if (peer) {

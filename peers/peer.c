@@ -10,6 +10,17 @@
 
 #include "apr_strings.h"
 #include "config/group.h"
+#include "config/log.h"
+#include "config/zone.h"
+#include "http_main.h"
+#include "peers/zone.h"
+
+/* Nothing else is ordered by these counters. */
+#define GET(field)        atomic_load_explicit(field, memory_order_relaxed)
+#define SET(field, value) \
+    atomic_store_explicit(field, value, memory_order_relaxed)
+#define ADD(field, value) \
+    atomic_fetch_add_explicit(field, value, memory_order_relaxed)
 
 /** What a walk over the groups carries. */
 typedef struct making_t {
@@ -32,16 +43,58 @@ static const char *name_of(apr_pool_t *p, const up_server_t *server,
 }
 
 up_peerstate_t *up_peerstate_of(apr_pool_t *p, const up_peers_t *peers,
-                                const up_server_t *server, const char *name)
+                                const up_server_t *server, const char *name,
+                                atomic_int **pcell)
 {
-    up_peerstate_t *state = apr_pcalloc(p, sizeof(*state));
+    const up_group_t *group = peers->group;
+    up_zonemem_t *zone = group->zone ? group->zone->memory : NULL;
+    up_peerstate_t *state = NULL;
 
-    (void)peers;
-    (void)name;
-    atomic_init(&state->weight, server->weight);
-    atomic_init(&state->max_conns, server->max_conns);
-    atomic_init(&state->admin, server->down ? UP_ADMIN_DOWN : UP_ADMIN_UP);
+    *pcell = NULL;
+    if (zone) {
+        state = up_zonemem_find(zone, group, server, name);
+    }
+    if (state) {
+        *pcell = up_zonemem_cell(zone, state);
+        return state;
+    }
+    if (zone) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, ap_server_conf,
+                     UPLOGNO(0803) "no place for server %s of group %s in "
+                     "zone \"%s\": each child counts for itself, make the "
+                     "zone larger than %" APR_OFF_T_FMT "k", name,
+                     group->name, group->zone->name, group->zone->size / 1024);
+    }
+    state = apr_pcalloc(p, sizeof(*state));
+    up_peerstate_configure(state, server);
     return state;
+}
+
+void up_peerstate_configure(up_peerstate_t *state, const up_server_t *server)
+{
+    int ordered = GET(&state->ordered);
+
+    up_peerstate_weigh(state, server->weight);
+    if (!(ordered & UP_ORDERED_MAX_CONNS)) {
+        SET(&state->max_conns, server->max_conns);
+    }
+    if (!(ordered & UP_ORDERED_ADMIN)) {
+        SET(&state->admin, server->down ? UP_ADMIN_DOWN : UP_ADMIN_UP);
+    }
+}
+
+void up_peerstate_weigh(up_peerstate_t *state, int weight)
+{
+    if (!(GET(&state->ordered) & UP_ORDERED_WEIGHT)) {
+        SET(&state->weight, weight);
+    }
+}
+
+void up_peerstate_leave(up_peer_t *peer)
+{
+    if (peer->cell) {
+        up_zonemem_leave(peer->peers->group->zone->memory, peer->state);
+    }
 }
 
 up_peer_t *up_peer_make(apr_pool_t *p, up_peers_t *peers,
@@ -56,7 +109,7 @@ up_peer_t *up_peer_make(apr_pool_t *p, up_peers_t *peers,
     peer->serial = ++peers->serials;
     peer->effective = server->weight;
     peer->listed = server->weight;
-    peer->state = up_peerstate_of(p, peers, server, peer->name);
+    peer->state = up_peerstate_of(p, peers, server, peer->name, &peer->cell);
     return peer;
 }
 
@@ -142,13 +195,6 @@ apr_status_t up_peers_child_init(apr_pool_t *p)
     return making.rv;
 }
 
-/* Nothing else is ordered by these counters. */
-#define GET(field)        atomic_load_explicit(field, memory_order_relaxed)
-#define SET(field, value) \
-    atomic_store_explicit(field, value, memory_order_relaxed)
-#define ADD(field, value) \
-    atomic_fetch_add_explicit(field, value, memory_order_relaxed)
-
 /** More than fail_timeout since the running window began? */
 static int window_over(const up_peer_t *peer, apr_time_t now)
 {
@@ -172,14 +218,58 @@ int up_peer_usable_locked(const up_peer_t *peer, apr_time_t now)
            window_over(peer, now);
 }
 
-void up_peer_take_locked(up_peer_t *peer, apr_time_t now)
+/* One more request, unless that is one too many: children are strict with
+ * each other, too. The order of the two is that of peers/zone.h. */
+static int enter(up_peer_t *peer)
 {
-    ADD(&peer->held, 1);
-    ADD(&peer->state->in_use, 1);
-    /* of a server that rests, one request a window goes through */
-    if (window_over(peer, now)) {
-        SET(&peer->state->checked, apr_time_sec(now));
+    atomic_int *in_use = &peer->state->in_use;
+    int max_conns = GET(&peer->state->max_conns);
+    int n = GET(in_use);
+
+    do {
+        if (max_conns && n >= max_conns) {
+            return 0;
+        }
+    } while (!atomic_compare_exchange_weak(in_use, &n, n + 1));
+    if (peer->cell) {
+        atomic_fetch_add(peer->cell, 1);
     }
+    return 1;
+}
+
+static void leave(up_peer_t *peer)
+{
+    if (peer->cell) {
+        atomic_fetch_sub(peer->cell, 1);
+    }
+    atomic_fetch_sub(&peer->state->in_use, 1);
+}
+
+/* Of a server that rests, one request a window goes through. */
+static int begin_window(up_peer_t *peer, apr_time_t now)
+{
+    long long checked = GET(&peer->state->checked);
+    int max_fails = peer->server->max_fails;
+
+    if (!window_over(peer, now)) {
+        return !max_fails || GET(&peer->state->fails) < max_fails;
+    }
+    return atomic_compare_exchange_strong(&peer->state->checked, &checked,
+                                          (long long)apr_time_sec(now))
+           || !max_fails || GET(&peer->state->fails) < max_fails;
+}
+
+int up_peer_take_locked(up_peer_t *peer, apr_time_t now)
+{
+    if (!enter(peer)) {
+        return 0;
+    }
+    if (!begin_window(peer, now)) {
+        leave(peer);
+        return 0;
+    }
+    ADD(&peer->held, 1);
+    return 1;
 }
 
 /** Lock held. @return 1: out of service now */
@@ -213,7 +303,7 @@ int up_peer_give(up_peers_t *peers, up_peer_t *peer, up_outcome_e outcome,
     up_peerstate_t *state = peer->state;
     int out = 0;
 
-    ADD(&state->in_use, -1);
+    leave(peer);
     if (outcome == UP_OUTCOME_NONE) {
         let_go(peer);
         return 0;

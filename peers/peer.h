@@ -34,6 +34,11 @@ typedef enum up_admin_e {
     UP_ADMIN_DOWN
 } up_admin_e;
 
+/** Which of these an operator has set: the configuration's count no more. */
+#define UP_ORDERED_WEIGHT    1
+#define UP_ORDERED_MAX_CONNS 2
+#define UP_ORDERED_ADMIN     4
+
 /**
  * What is known of the server behind an address. Lock-free atomics: one of
  * these may stand in shared memory. Times are apr_time_t; those that nginx
@@ -47,6 +52,7 @@ typedef struct up_peerstate_t {
     atomic_int admin;           /* up_admin_e */
     atomic_int weight;          /* as configured or as ordered, >= 1 */
     atomic_int max_conns;       /* the same, 0: no limit */
+    atomic_int ordered;         /* UP_ORDERED bits */
     atomic_llong available_since; /* recovered at, 0: since the start */
 } up_peerstate_t;
 
@@ -60,6 +66,7 @@ struct up_peer_t {
     int effective;    /* L smooth weighted round robin */
     int current;      /* L */
     up_peerstate_t *state; /* never NULL */
+    atomic_int *cell; /* this child's part of in_use, NULL: no zone */
     up_peers_t *peers;
     apr_pool_t *own;  /* of a peer made at run time; NULL: the child's */
     atomic_int held;  /* takers; nobody takes what is in no list */
@@ -97,11 +104,23 @@ apr_status_t up_peers_child_init(apr_pool_t *p);
 apr_status_t up_peers_make(apr_pool_t *p, up_group_t *group);
 
 /**
- * What is known of the server at this address. Of a group without a zone it
- * is in pool p and new.
+ * What is known of the server at this address: the zone's, perhaps from
+ * another child or from before a restart. Of a group without a zone, or with
+ * one that is full, it is in pool p and new.
+ * @param pcell as in up_peer_t
  */
 up_peerstate_t *up_peerstate_of(apr_pool_t *p, const up_peers_t *peers,
-                                const up_server_t *server, const char *name);
+                                const up_server_t *server, const char *name,
+                                atomic_int **pcell);
+
+/** Weight, max_conns and admin as configured, but for what is ordered. */
+void up_peerstate_configure(up_peerstate_t *state, const up_server_t *server);
+
+/** The weight that names give it, if no operator has ordered another. */
+void up_peerstate_weigh(up_peerstate_t *state, int weight);
+
+/** The end of a peer: its state in the zone is not used any more. */
+void up_peerstate_leave(up_peer_t *peer);
 
 /** A peer for an address, in no list. What it points to stays the caller's. */
 up_peer_t *up_peer_make(apr_pool_t *p, up_peers_t *peers,
@@ -124,8 +143,11 @@ static inline int up_peer_in_use(const up_peer_t *peer)
  */
 int up_peer_usable_locked(const up_peer_t *peer, apr_time_t now);
 
-/** Counts a chosen peer: held, in_use, checked. Lock held. */
-void up_peer_take_locked(up_peer_t *peer, apr_time_t now);
+/**
+ * Counts a chosen peer: held, in_use, checked. Lock held.
+ * @return 0: another child was faster, it is not usable any more
+ */
+int up_peer_take_locked(up_peer_t *peer, apr_time_t now);
 
 /** What became of a try. */
 typedef enum up_outcome_e {

@@ -108,7 +108,7 @@ static int draft_list(up_peers_t *peers, up_peerlist_t *present, int backup,
         if (peer->listed != entries[i].weight) {
             /* else it stays as an operator may have set it */
             peer->listed = entries[i].weight;
-            atomic_store(&peer->state->weight, peer->listed);
+            up_peerstate_weigh(peer->state, peer->listed);
         }
         draft->peers[draft->count++] = peer;
         draft->usable += !entries[i].server->down;
@@ -235,6 +235,7 @@ static void end_peer(up_peer_t *peer)
     if (news) {
         news->ended(peer);
     }
+    up_peerstate_leave(peer);
     if (peer->own) {
         apr_pool_destroy(peer->own);
     }

@@ -52,17 +52,15 @@ my @servers = (
     '127.0.0.1 fail_timeout=5ms' =>
         qq{UpstreamServer: fail_timeout= $seconds, not "5ms"},
     '127.0.0.1 wieght=1' => 'UpstreamServer has an invalid parameter: it '
-        . 'takes weight= max_conns= max_fails= fail_timeout= backup down, '
+        . 'takes weight= max_conns= max_fails= fail_timeout= backup down '
+        . 'resolve service=, '
         . 'not "wieght=1"',
     '127.0.0.1 down=1' => 'UpstreamServer has an invalid parameter: it '
-        . 'takes weight= max_conns= max_fails= fail_timeout= backup down, '
+        . 'takes weight= max_conns= max_fails= fail_timeout= backup down '
+        . 'resolve service=, '
         . 'not "down=1"',
     '127.0.0.1 weight=1 weight=2' => 'UpstreamServer: parameter "weight=2" '
         . 'is duplicate: keep one of them',
-    'a resolve' => 'UpstreamServer: parameter "resolve" is not supported yet: '
-        . 'leave it out; names are looked up when the server starts or reloads',
-    'a service=http' => 'UpstreamServer: parameter "service=http" is not '
-        . 'supported yet: write one UpstreamServer host:port for each target',
     'a route=r' => 'UpstreamServer: parameter "route=r" is not supported '
         . 'yet: leave it out',
     'a slow_start=30s' => 'UpstreamServer: parameter "slow_start=30s" is not '
@@ -140,12 +138,12 @@ row @$_ for (
     ['a mistyped directive in a group', group('!! UpstreamServr 127.0.0.1'),
         'UpstreamServr is unknown: inside <Upstream> may stand UpstreamServer '
         . 'UpstreamKeepalive UpstreamKeepaliveRequests UpstreamKeepaliveTime '
-        . 'UpstreamKeepaliveTimeout'],
+        . 'UpstreamKeepaliveTimeout UpstreamZone'],
     (map { ["$_ in a group", group("!! $_"), (split)[0] . ' is not built yet: '
-        . 'there is only weighted round robin, counted in each child process '
-        . 'by itself, so leave it out'] } 'UpstreamLeastConn',
+        . 'there is only weighted round robin, so leave it out'] }
+        'UpstreamLeastConn',
         'UpstreamIpHash', 'UpstreamHash %{REQUEST_URI}', 'UpstreamRandom two',
-        'UpstreamZone z 64k', 'UpstreamSticky cookie id'),
+        'UpstreamSticky cookie id'),
     ['UpstreamServer outside', 'UpstreamServer 127.0.0.1',
         'UpstreamServer belongs inside <Upstream name> ... </Upstream>'],
     ['UpstreamServer in a location', location('!! UpstreamServer 127.0.0.1'),
