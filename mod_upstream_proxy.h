@@ -30,6 +30,7 @@ typedef struct up_trail_t up_trail_t;       /* exchange/trail.h */
 typedef struct up_jump_t up_jump_t;         /* exchange/jump.h */
 typedef struct up_leg_t up_leg_t;           /* exchange/wire.h */
 typedef struct up_pipe_t up_pipe_t;         /* backend_pipe.h */
+typedef struct up_tunnel_t up_tunnel_t;     /* exchange/tunnel.h */
 typedef struct up_request_t up_request_t;   /* upstream_request.h */
 
 /**

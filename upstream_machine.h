@@ -1,12 +1,13 @@
 /* Licensed under the Apache License, Version 2.0; see LICENSE. */
 
 /**
- * The inside of the machine, for its own three files: upstream_request.c (the
- * rows and what drivers call), upstream_try.c (the states up to the response
- * head) and upstream_relay.c (the response, and what follows a failure).
+ * The inside of the machine, for its own files: upstream_request.c (the rows
+ * and what drivers call), upstream_try.c (the states up to the response
+ * head), upstream_relay.c (the response, and what follows a failure) and
+ * upstream_tunnel.c (what follows a 101).
  *
  *   RECEIVE -> SELECT -> CONNECT -> SEND -> HEAD -> BODY -> FINISH -> ENDED
- *                 ^         |         |      |
+ *                 ^         |         |      |       TUNNEL -> FINISH
  *                 |         v         v      v
  *                 +------- NEXT <-----+------+          NEXT -> FINISH
  *                           |
@@ -19,6 +20,7 @@
  *   HEAD     the response head comes in; nothing more is sent meanwhile: an
  *            answer that comes earlier is read, head and all, in SEND
  *   BODY     the pipe moves the body; the request half still moves
+ *   TUNNEL   instead: bytes both ways, after a 101 to what was asked for
  *   NEXT     a try has failed: another one, or the answer [up_retry_decide]
  *   FINISH   whatever is still held is released, once
  *
@@ -29,6 +31,7 @@
  *   SEND     a connection; no final head parsed
  *   HEAD     the same
  *   BODY     the final head is on r->headers_out; no try may follow
+ *   TUNNEL   the 101 has been passed; the request half may still move
  *   NEXT     `fail` says why; the client has got nothing
  *   ENDED    peer and connection are given back
  *
@@ -45,6 +48,7 @@
 #include "config/settings.h"
 #include "exchange/retry.h"
 #include "exchange/trail.h"
+#include "exchange/tunnel.h"
 #include "exchange/wire.h"
 #include "httpd.h"
 #include "peers/balancer.h"
@@ -62,6 +66,7 @@ typedef enum up_state_e {
     UP_SEND,
     UP_HEAD,
     UP_BODY,
+    UP_TUNNEL,
     UP_NEXT,
     UP_FINISH,
     UP_ENDED
@@ -85,6 +90,7 @@ struct up_request_t {
     up_pick_t *pick;
     up_peer_t *peer; /* NULL: none taken */
     up_pipe_t *pipe;
+    up_tunnel_t *tunnel;
     up_poolkey_t key;
 
     const char *target;
@@ -190,6 +196,13 @@ void up_machine_body_read(void *baton);
 /** The pipe has failed, after the head went to the client or nearly so. */
 up_verdict_e up_machine_body_failed(up_request_t *ur, apr_status_t rv);
 
+/** A 101 to what was asked for: the client gets it, and the tunnel begins. */
+up_verdict_e up_machine_tunnel(up_request_t *ur, const up_head_t *head);
+
+/** In TUNNEL: want.until has passed, or the server is stopping. */
+void up_machine_tunnel_expire(up_request_t *ur);
+void up_machine_tunnel_stop(up_request_t *ur);
+
 /* One function a state; the rows in upstream_request.c name them. */
 up_verdict_e up_step_receive(up_request_t *ur);
 up_verdict_e up_step_select(up_request_t *ur);
@@ -197,6 +210,7 @@ up_verdict_e up_step_connect(up_request_t *ur);
 up_verdict_e up_step_send(up_request_t *ur);
 up_verdict_e up_step_head(up_request_t *ur);
 up_verdict_e up_step_body(up_request_t *ur);
+up_verdict_e up_step_tunnel(up_request_t *ur);
 up_verdict_e up_step_next(up_request_t *ur);
 up_verdict_e up_step_finish(up_request_t *ur);
 

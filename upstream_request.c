@@ -48,9 +48,12 @@ static const up_staterow_t rows[] = {
                   BIT(UP_HEAD) | BIT(UP_NEXT) | BIT(UP_FINISH) },
     [UP_HEAD] = { "head", "reading response header from upstream", up_step_head,
                   TIMER(read_timeout), "UpstreamReadTimeout",
-                  BIT(UP_BODY) | BIT(UP_NEXT) | BIT(UP_FINISH) },
+                  BIT(UP_BODY) | BIT(UP_TUNNEL) | BIT(UP_NEXT)
+                      | BIT(UP_FINISH) },
     [UP_BODY] = { "body", "reading upstream", up_step_body, 0,
                   "UpstreamReadTimeout", BIT(UP_FINISH) },
+    [UP_TUNNEL] = { "tunnel", "proxying upgraded connection", up_step_tunnel,
+                    0, "UpstreamTunnelTimeout", BIT(UP_FINISH) },
     [UP_NEXT] = { "next", "choosing an upstream", up_step_next, 0, NULL,
                   BIT(UP_SELECT) | BIT(UP_CONNECT) | BIT(UP_FINISH) },
     [UP_FINISH] = { "finish", "finishing", up_step_finish, 0, NULL,
@@ -369,6 +372,9 @@ void up_request_expire(up_request_t *ur)
         }
         break;
     }
+    case UP_TUNNEL:
+        up_machine_tunnel_expire(ur);
+        break;
     default:
         break;
     }
@@ -397,6 +403,10 @@ static int ignores_abort(const up_request_t *ur)
 void up_request_client_end(up_request_t *ur, int hangup)
 {
     if (is_over(ur)) {
+        return;
+    }
+    if (ur->state == UP_TUNNEL) {
+        up_tunnel_client_end(ur->tunnel, hangup);
         return;
     }
     if (ignores_abort(ur)) {
@@ -428,6 +438,10 @@ void up_request_abort(up_request_t *ur)
     if (is_over(ur)) {
         return;
     }
+    if (ur->state == UP_TUNNEL) {
+        up_machine_tunnel_stop(ur);
+        return;
+    }
     ap_log_rerror(APLOG_MARK, APLOG_NOTICE, 0, ur->r, UPLOGNO(0430)
                   "given up while %s: the server is stopping "
                   "(UpstreamShutdownTimeout)", ur->trail->activity);
@@ -452,7 +466,7 @@ int up_request_client_fd(const up_request_t *ur)
 
 int up_request_watches_client(const up_request_t *ur)
 {
-    return !ur->client->half_closed;
+    return ur->client->net && !ur->client->half_closed;
 }
 
 int up_request_result(up_request_t *ur)

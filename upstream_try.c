@@ -40,6 +40,7 @@ static apr_status_t build_head(up_request_t *ur)
                           ur->r->connection->bucket_alloc, &bucket);
     if (rv == APR_SUCCESS) {
         up_reqbody_begin(ur->body, bucket);
+        ur->leg.upgrade = what.upgrade;
     }
     return rv;
 }
@@ -436,6 +437,9 @@ static up_verdict_e head_done(up_request_t *ur)
     tried->status = head->status;
     tried->header_time = apr_time_now() - tried->started;
     ur->trail->head = head;
+    if (head->status == HTTP_SWITCHING_PROTOCOLS) {
+        return up_machine_tunnel(ur, head);
+    }
     if (to_be_retried(ur, head->status)) {
         return up_machine_fail(ur, up_retry_bit(head->status), 0,
                                apr_psprintf(ur->r->pool, "answered %d",

@@ -20,6 +20,7 @@
 #include "config/rows_request.h"
 #include "config/rows_response.h"
 #include "config/rows_server.h"
+#include "config/rows_tunnel.h"
 #include "config/setters.h"
 
 /* The table, in parts by theme; each part has the types that only it uses. */
@@ -29,7 +30,8 @@
     UP_ROWS_NAMES(ROW)                                                        \
     UP_ROWS_RESPONSE(ROW)                                                     \
     UP_ROWS_RELAY(ROW)                                                        \
-    UP_ROWS_ANSWER(ROW)
+    UP_ROWS_ANSWER(ROW)                                                       \
+    UP_ROWS_TUNNEL(ROW)
 
 typedef enum row_e {
 #define NUMBER(type, name, first, last, least, usual, help) ROW_##name,
@@ -127,6 +129,7 @@ static up_settings_t *make_defaults(apr_pool_t *p)
     settings->temp_path = apr_temp_dir_get(&temp_dir, p) == APR_SUCCESS
                               ? temp_dir : "/tmp";
     settings->stream_types = up_setters_usual_types(p);
+    settings->upgrade = &up_upgrade_usual;
     up_derived_begin(&settings->written);
     up_derived_sizes(settings);
     settings->hidden = up_derived_builtin_hidden(p);

@@ -18,6 +18,7 @@
 #include "apr_tables.h"
 #include "config/codes.h"
 #include "config/expressions.h"
+#include "exchange/upgrade.h"
 #include "httpd.h"
 #include "http_config.h"
 #include "mod_upstream_proxy.h"
@@ -86,6 +87,8 @@ struct up_settings_t {
     apr_off_t send_lowat; /* accepted, ignored on Linux */
     int ignore_client_abort;
     int async; /* a waiting exchange may leave its thread */
+    const up_protocols_t *upgrade; /* NULL: off */
+    apr_interval_time_t tunnel_timeout; /* 0: read_timeout */
     int headers_hash_max_size; /* accepted for nginx's sake, inert */
     int headers_hash_bucket_size;
 

@@ -7,11 +7,16 @@
 
 #include <poll.h>
 
+#include "ap_mpm.h"
+#include "config/process.h"
 #include "exchange/jump.h"
 
 /* How often a stream without a socket is asked whether it is still wanted, and
  * a bell without a descriptor whether it was rung. */
 #define LOOK_MS 100
+
+/* How often the MPM is asked whether it stops, when that would end a wait. */
+#define STOP_MS 1000
 
 #define HANGUP (POLLERR | POLLHUP | POLLNVAL)
 
@@ -42,6 +47,18 @@ static int is_due(const up_want_t *want)
     return want->until && apr_time_now() >= want->until;
 }
 
+/* Must the client be looked after, for nothing says that it has left? */
+static int look_after(const conn_rec *c, int client_fd)
+{
+    return client_fd < 0 || c->master;
+}
+
+/* The shorter of two times to wait, -1: for ever. */
+static int sooner(int timeout, int other)
+{
+    return other >= 0 && (timeout < 0 || timeout > other) ? other : timeout;
+}
+
 /* Waits for what the exchange wants, at most until `until`. */
 static void wait_for_events(up_request_t *ur, conn_rec *c, apr_time_t until)
 {
@@ -66,10 +83,10 @@ static void wait_for_events(up_request_t *ur, conn_rec *c, apr_time_t until)
     }
     fds[2].fd = want->bell ? up_bell_fd(want->bell) : -1;
     fds[2].events = POLLIN;
-    if ((client_fd < 0 || (want->bell && fds[2].fd < 0))
-        && (timeout < 0 || timeout > LOOK_MS)) {
-        timeout = LOOK_MS;
-    }
+    timeout = sooner(timeout, look_after(c, client_fd)
+                                  || (want->bell && fds[2].fd < 0)
+                                  ? LOOK_MS
+                              : up_process()->shutdown_timeout ? STOP_MS : -1);
     n = poll(fds, 3, timeout);
     if (n > 0 && (fds[1].revents & (POLLRDHUP | HANGUP))) {
         up_request_client_end(ur, (fds[1].revents & HANGUP) != 0);
@@ -77,14 +94,31 @@ static void wait_for_events(up_request_t *ur, conn_rec *c, apr_time_t until)
     else if (n <= 0 && is_due(want)) {
         up_request_expire(ur);
     }
-    else if (client_fd < 0 && c->aborted) {
+    else if (look_after(c, client_fd) && c->aborted) {
         up_request_client_end(ur, 1);
+    }
+}
+
+/* UpstreamShutdownTimeout, from the moment on when the stop was noticed. */
+static void heed_stop(up_request_t *ur, apr_time_t *pstop_by)
+{
+    apr_interval_time_t timeout = up_process()->shutdown_timeout;
+    int state = 0;
+
+    if (timeout && !*pstop_by
+        && ap_mpm_query(AP_MPMQ_MPM_STATE, &state) == APR_SUCCESS
+        && state == AP_MPMQ_STOPPING) {
+        *pstop_by = apr_time_now() + timeout;
+    }
+    if (*pstop_by && apr_time_now() >= *pstop_by) {
+        up_request_abort(ur);
     }
 }
 
 up_verdict_e up_drive_sync_until(up_request_t *ur, conn_rec *c,
                                  apr_time_t until)
 {
+    apr_time_t stop_by = 0;
     up_verdict_e verdict;
 
     while ((verdict = up_request_step(ur)) != UP_DONE) {
@@ -93,6 +127,7 @@ up_verdict_e up_drive_sync_until(up_request_t *ur, conn_rec *c,
                 return UP_WAIT;
             }
             wait_for_events(ur, c, until);
+            heed_stop(ur, &stop_by);
         }
     }
     return UP_DONE;

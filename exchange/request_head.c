@@ -13,6 +13,9 @@
 #include "config/log.h"
 #include "config/pass.h"
 #include "exchange/fields.h"
+#include "exchange/upgrade.h"
+
+#define MOST_OF_UPGRADE 3 /* lines */
 
 typedef struct line_t {
     const char *name;
@@ -28,6 +31,8 @@ typedef struct plan_t {
     const char *version;
     line_t *lines;
     int nlines;
+    const char *upgrade;    /* UpstreamSetHeader's, NULL: not set */
+    const char *connection; /* the same */
 } plan_t;
 
 /* Pass one has no `at` and counts; pass two copies. */
@@ -142,6 +147,12 @@ static apr_status_t add_set(request_rec *r, const up_settings_t *settings,
         if (value == NULL) {
             return APR_EGENERAL;
         }
+        if (up_field_is(header->name, "Upgrade")) {
+            plan->upgrade = value;
+        }
+        if (up_field_is(header->name, "Connection")) {
+            plan->connection = value;
+        }
         if (*value) {
             add(plan, header->name, value);
         }
@@ -184,6 +195,76 @@ static void add_te(const up_settings_t *settings, plan_t *plan)
         add(plan, "Connection", "TE");
         add(plan, "TE", "trailers");
     }
+}
+
+/* The client's Connection fields in one, NULL: there is none. */
+static const char *connection_of(request_rec *r)
+{
+    return apr_table_getm(r->pool, r->headers_in, "Connection");
+}
+
+/* The protocols that the client asks for and may have: not in HTTP/1.0
+ * (RFC 9110 7.8), not for a part of a page, nor for an error's page. */
+static const char *wanted_upgrade(request_rec *r,
+                                  const up_settings_t *settings)
+{
+    const char *connection = connection_of(r);
+
+    if (!settings->upgrade || !connection || r->main
+        || r->proto_num < HTTP_VERSION(1, 1) || settings->http_version < 11
+        || (r->prev && ap_is_HTTP_ERROR(r->status))
+        || !up_upgrade_lists(connection, "upgrade")) {
+        return NULL;
+    }
+    return up_upgrade_allowed(
+        r->pool, settings->upgrade,
+        apr_table_getm(r->pool, r->headers_in, "Upgrade"));
+}
+
+/* HTTP2-Settings goes with h2c alone (RFC 7540 3.2.1). */
+static void add_h2c(request_rec *r, plan_t *plan, const char *upgrade)
+{
+    const char *h2 = apr_table_get(r->headers_in, "HTTP2-Settings");
+
+    if (h2 && up_upgrade_lists(upgrade, "h2c")) {
+        add(plan, "Connection", "Upgrade, HTTP2-Settings");
+        add(plan, "HTTP2-Settings", h2);
+    }
+    else {
+        add(plan, "Connection", "Upgrade");
+    }
+}
+
+/*
+ * Offers the backend what the client wants. UpstreamSetHeader Upgrade, as
+ * users of nginx write it, has sent the field already: then a 101 counts for
+ * what is allowed of that. So does one without Connection: "" is what they
+ * write for kept connections, other words without `upgrade` say no.
+ */
+static void add_upgrade(request_rec *r, const up_settings_t *settings,
+                        up_reqhead_t *what, plan_t *plan)
+{
+    const char *wanted = wanted_upgrade(r, settings);
+    const char *connection = plan->connection;
+
+    what->upgrade = NULL;
+    if (!wanted || (connection && *connection
+                    && !up_upgrade_lists(connection, "upgrade"))) {
+        return;
+    }
+    if (plan->upgrade) {
+        what->upgrade = up_upgrade_allowed(r->pool, settings->upgrade,
+                                           plan->upgrade);
+        return;
+    }
+    if (!settings->pass_request_headers) {
+        return;
+    }
+    what->upgrade = wanted;
+    if (!connection || !*connection) {
+        add_h2c(r, plan, wanted);
+    }
+    add(plan, "Upgrade", wanted);
 }
 
 /* @param trailers 1: those of the client's request go on */
@@ -239,7 +320,7 @@ const char *up_reqhead_method(request_rec *r, const up_settings_t *settings)
 }
 
 apr_status_t up_reqhead_build(request_rec *r, const up_settings_t *settings,
-                              const up_reqhead_t *what,
+                              up_reqhead_t *what,
                               apr_bucket_alloc_t *alloc,
                               apr_bucket **pbucket)
 {
@@ -247,7 +328,7 @@ apr_status_t up_reqhead_build(request_rec *r, const up_settings_t *settings,
     const char *host;
     int length_set = 0;
     int most = count_set(settings) + 4
-               + apr_table_elts(r->headers_in)->nelts;
+               + apr_table_elts(r->headers_in)->nelts + MOST_OF_UPGRADE;
 
     plan.lines = apr_palloc(r->pool, most * sizeof(*plan.lines));
     plan.target = what->target;
@@ -264,7 +345,10 @@ apr_status_t up_reqhead_build(request_rec *r, const up_settings_t *settings,
         return APR_EGENERAL;
     }
     add_framing(r, what, &plan, length_set);
-    add_te(settings, &plan);
+    add_upgrade(r, settings, what, &plan);
+    if (!what->upgrade) {
+        add_te(settings, &plan);
+    }
     if (settings->pass_request_headers) {
         add_client(r, settings, &plan,
                    what->chunked && settings->pass_trailers);

@@ -20,15 +20,18 @@ typedef struct up_reqhead_t {
     const char *target;  /* up_target_of */
     apr_off_t body_length; /* Content-Length to send, -1: none */
     int chunked;           /* Transfer-Encoding: chunked */
+    const char *upgrade;   /* set by up_reqhead_build: the protocols that are
+                              offered and allowed, NULL: none */
 } up_reqhead_t;
 
 /**
  * Evaluates every expression once, then builds. The method sent is found by
- * up_reqhead_method.
+ * up_reqhead_method. What a client asks for in Upgrade goes on as far as
+ * UpstreamUpgrade allows it, unless UpstreamSetHeader sets that field itself.
  * @return APR_SUCCESS, APR_EGENERAL when an expression failed (logged)
  */
 apr_status_t up_reqhead_build(request_rec *r, const up_settings_t *settings,
-                              const up_reqhead_t *what,
+                              up_reqhead_t *what,
                               apr_bucket_alloc_t *alloc,
                               apr_bucket **pbucket);
 

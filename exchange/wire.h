@@ -28,6 +28,8 @@ struct up_leg_t {
     up_decoder_t decoder;
     int head_request;    /* the method sent is HEAD */
     int lenient;         /* up_head_framing_lenient */
+    const char *upgrade; /* protocols that a 101 may switch to, NULL: none,
+                            and a 101 is a bad answer */
     void (*on_interim)(void *baton, const up_head_t *head); /* is told of
                             each 1xx, may be NULL */
     void *interim_baton;
@@ -57,7 +59,8 @@ struct up_wire_t {
     apr_status_t (*write)(up_leg_t *leg);
     /**
      * Reads on until the final head is whole; interim heads are skipped.
-     * Sets framing and the decoder.
+     * Sets framing and the decoder. A 101 that may be is final; there is no
+     * body then, what follows is read with read_raw.
      * @return APR_SUCCESS; APR_EAGAIN; APR_EOF closed too early; APR_EINVAL
      *         or APR_ENOSPC: the head is bad or too big, see leg->error;
      *         else the read failed
@@ -71,6 +74,11 @@ struct up_wire_t {
      *         APR_EINVAL bad framing, see leg->error; else the read failed
      */
     apr_status_t (*read_body)(up_leg_t *leg, char *buf, apr_size_t *plen);
+    /**
+     * Bytes behind a 101, as they come.
+     * @return as up_conn_recv
+     */
+    apr_status_t (*read_raw)(up_leg_t *leg, char *buf, apr_size_t *plen);
     /** May the connection be used again? After the body is finished. */
     int (*reusable)(const up_leg_t *leg);
 };

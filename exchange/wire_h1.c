@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "exchange/upgrade.h"
+
 void up_leg_begin(up_leg_t *leg, up_conn_t *conn)
 {
     leg->conn = conn;
@@ -32,13 +34,32 @@ static int is_interim(const up_head_t *head)
     return head->status < 200 && head->status != 101;
 }
 
+/* A 101: only to a protocol that was offered (RFC 9110 7.8, 15.2.2). */
+static apr_status_t switching(up_leg_t *leg, const up_head_t *head)
+{
+    if (!leg->upgrade) {
+        leg->error = "101 without having been asked to switch protocols";
+    }
+    else if (head->major != 1 || head->minor < 1) {
+        leg->error = "101 in HTTP/1.0";
+    }
+    else if (!up_upgrade_offered(leg->upgrade, up_head_get(head, "Upgrade"))) {
+        leg->error = "101 for a protocol that it was not offered "
+                     "(UpstreamUpgrade)";
+    }
+    else {
+        leg->framing.kind = UP_FRAMING_NONE;
+        leg->framing.close = 1;
+        return APR_SUCCESS;
+    }
+    return APR_EINVAL;
+}
+
 /* The final head is there: what follows it? */
 static apr_status_t settle(up_leg_t *leg, const up_head_t *head)
 {
     if (head->status == 101) {
-        /* No Upgrade was asked for (RFC 9110 15.2.2). */
-        leg->error = "101 without having been asked to switch protocols";
-        return APR_EINVAL;
+        return switching(leg, head);
     }
     leg->error = leg->lenient
                      ? up_head_framing_lenient(head, leg->head_request,
@@ -228,5 +249,6 @@ const up_wire_t up_wire_h1 = {
     .write = h1_write,
     .read_head = h1_read_head,
     .read_body = h1_read_body,
+    .read_raw = raw,
     .reusable = h1_reusable,
 };

@@ -20,13 +20,15 @@ my $top = $ENV{UP_TOP} // dirname dirname abs_path $0;
 my @LAYERS = (
     [qw(mod_upstream_proxy.h status_parser exchange/body_decoder
         exchange/accel exchange/fields exchange/framing exchange/pace
-        exchange/range exchange/retry exchange/trail exchange/uri_map
+        exchange/range exchange/retry exchange/trail exchange/upgrade
+        exchange/uri_map exchange/wsframes
         config/codes config/dns_ttl config/units)],
     [qw(config/)],
     [qw(peers/)],
     [qw(transport/)],
     [qw(exchange/ backend_pipe)],
-    [qw(upstream_request upstream_machine upstream_relay upstream_try)],
+    [qw(upstream_request upstream_machine upstream_relay upstream_try
+        upstream_tunnel)],
     [qw(drivers/)],
     [qw(observe/)],
     [qw(mod_upstream_proxy.c)],

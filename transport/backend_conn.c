@@ -274,6 +274,11 @@ apr_status_t up_conn_recv(up_conn_t *conn, char *buf, apr_size_t *plen)
     return n == 0 ? APR_EOF : APR_SUCCESS;
 }
 
+void up_conn_shut(up_conn_t *conn)
+{
+    shutdown(conn->fd, SHUT_WR); /* whoever cannot be told knows already */
+}
+
 int up_conn_alive(const up_conn_t *conn)
 {
     ssize_t n;

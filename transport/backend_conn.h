@@ -94,6 +94,12 @@ apr_status_t up_conn_sendfile(up_conn_t *conn, apr_file_t *file,
 apr_status_t up_conn_recv(up_conn_t *conn, char *buf, apr_size_t *plen);
 
 /**
+ * No more will be sent; the backend sees the end and may go on sending.
+ * Everything has been sent before.
+ */
+void up_conn_shut(up_conn_t *conn);
+
+/**
  * May an idle connection be used? No when it is readable in any way: data
  * that nobody asked for, or the end. One non-blocking look.
  */

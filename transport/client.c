@@ -391,7 +391,8 @@ apr_status_t up_client_read(up_client_t *client, apr_bucket_brigade *bb,
                             apr_off_t max)
 {
     request_rec *r = client->r;
-    apr_read_type_e block = client->net ? APR_NONBLOCK_READ : APR_BLOCK_READ;
+    apr_read_type_e block = client->net || client->raw ? APR_NONBLOCK_READ
+                                                       : APR_BLOCK_READ;
     apr_status_t rv;
 
     rv = ap_get_brigade(r->input_filters, bb, AP_MODE_READBYTES, block, max);
@@ -413,6 +414,57 @@ apr_status_t up_client_read(up_client_t *client, apr_bucket_brigade *bb,
         up_client_interim(client, HTTP_CONTINUE, NULL, NULL);
     }
     return APR_EAGAIN;
+}
+
+/* What a stream has in the place of a socket: a pipe that is readable when
+ * something has come. */
+static int stream_fd(conn_rec *c)
+{
+    apr_pollfd_t pollfd = { .desc_type = APR_NO_DESC };
+    apr_os_file_t fd = -1;
+
+#if AP_MODULE_MAGIC_AT_LEAST(20120211, 129)
+    if (ap_get_pollfd_from_conn(c, &pollfd, NULL) == APR_SUCCESS
+        && pollfd.desc_type == APR_POLL_FILE) {
+        apr_os_file_get(&fd, pollfd.desc.f);
+    }
+#endif
+    return fd;
+}
+
+void up_client_switch(up_client_t *client)
+{
+    request_rec *r = client->r;
+    conn_rec *c = r->connection;
+
+    c->keepalive = AP_CONN_CLOSE;
+    r->output_filters = c->output_filters;
+    r->proto_output_filters = c->output_filters;
+    /* It would wait for the end of a body. */
+    ap_remove_input_filter_byhandle(c->input_filters, "reqtimeout");
+}
+
+void up_client_switch_input(up_client_t *client)
+{
+    request_rec *r = client->r;
+
+    client->raw = 1;
+    r->input_filters = r->connection->input_filters;
+    r->proto_input_filters = r->input_filters;
+    if (!client->net) {
+        /* mod_http2 says the end of a request that is to be an upgrade. */
+        client->skip_eos = 1;
+        client->fd = stream_fd(r->connection);
+    }
+}
+
+int up_client_shut(up_client_t *client)
+{
+    conn_rec *c = client->r->connection;
+
+    return client->net && !ap_ssl_conn_is_ssl(c)
+           && apr_socket_shutdown(ap_get_conn_socket(c), APR_SHUTDOWN_WRITE)
+                  == APR_SUCCESS;
 }
 
 /* May a 1xx be sent to find out? */

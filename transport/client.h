@@ -37,6 +37,9 @@ struct up_client_t {
     int pass_through;    /* -1: not looked at yet */
     int header_out;      /* something of the response was passed */
     int was_held;        /* how the filter was found */
+    int raw;             /* up_client_switch_input */
+    int skip_eos;        /* the next one stands for the end of a request
+                            without a body; not for that of the stream */
 };
 
 /** register_hooks: makes the filter known. */
@@ -117,6 +120,24 @@ apr_status_t up_client_read(up_client_t *client, apr_bucket_brigade *bb,
  */
 apr_status_t up_client_interim(up_client_t *client, int status,
                                const char *line, apr_table_t *fields);
+
+/**
+ * The client leaves HTTP (101 has been sent): what is passed from now on
+ * reaches it as it is, no filter of the request's stands between. The
+ * connection will not be used for another request. A stream gets a descriptor
+ * to poll, if httpd has one: up_client_read does not block any more there.
+ */
+void up_client_switch(up_client_t *client);
+
+/** The same for what it sends; when its request has been read. */
+void up_client_switch_input(up_client_t *client);
+
+/**
+ * Everything has been passed, and no byte is pending: tells the client that
+ * no more will come, while it may go on sending.
+ * @return 1; 0: it cannot be told without closing (TLS, HTTP/2)
+ */
+int up_client_shut(up_client_t *client);
 
 /**
  * The socket has signalled the end of the client's stream: has the client

@@ -12,7 +12,8 @@ int main(void)
         unit_status_parser, unit_framing, unit_body_decoder, unit_retry,
         unit_trail, unit_dns_ttl, unit_units, unit_uri_map, unit_fields,
         unit_wheel,
-        unit_pace, unit_range, unit_codes, unit_accel, NULL
+        unit_pace, unit_range, unit_codes, unit_accel, unit_upgrade,
+        unit_wsframes, NULL
     };
 
     return unit_run(suites);

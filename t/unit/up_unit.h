@@ -29,5 +29,7 @@ Suite *unit_pace(void);
 Suite *unit_range(void);
 Suite *unit_codes(void);
 Suite *unit_accel(void);
+Suite *unit_upgrade(void);
+Suite *unit_wsframes(void);
 
 #endif

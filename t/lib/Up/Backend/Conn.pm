@@ -105,6 +105,13 @@ sub read_bytes {
     return substr $self->{buf}, 0, $n, '';
 }
 
+# What has come, at least a byte; '' at the end.
+sub read_some {
+    my ($self) = @_;
+    $self->_need('bytes') if !length $self->{buf};
+    return substr $self->{buf}, 0, length $self->{buf}, '';
+}
+
 # Bytes up to and with the line end; undef at the end of the connection.
 sub read_line {
     my ($self) = @_;
