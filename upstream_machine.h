@@ -52,6 +52,7 @@
 #include "exchange/wire.h"
 #include "httpd.h"
 #include "peers/balancer.h"
+#include "peers/queue.h"
 #include "transport/backend_pool.h"
 #include "transport/client.h"
 #include "upstream_request.h"
@@ -92,6 +93,10 @@ struct up_request_t {
     up_pipe_t *pipe;
     up_tunnel_t *tunnel;
     up_poolkey_t key;
+
+    up_place_t place; /* in the queue */
+    apr_time_t queue_until; /* it is left with 503 */
+    apr_interval_time_t queue_time; /* how long it took, -1: not in it */
 
     const char *target;
     int idempotent;     /* the client's method is */
@@ -156,6 +161,23 @@ up_bell_t *up_machine_bell(up_request_t *ur);
 
 /** Waits for the bell, until the state's deadline. */
 up_verdict_e up_machine_wait_bell(up_request_t *ur);
+
+/**
+ * In SELECT: chooses a server, or waits for one in the queue.
+ * @return UP_AGAIN: ur->peer, NULL: no live upstreams; or the exchange has
+ *         been answered, with another state
+ */
+up_verdict_e up_machine_choose(up_request_t *ur, apr_time_t now);
+
+/** The place in the queue, if any, is another's. */
+void up_machine_unqueue(up_request_t *ur);
+
+/** In SELECT: has it waited in the queue for long enough? Then it is
+ * answered. */
+int up_machine_queue_expire(up_request_t *ur);
+
+/** 503 with Retry-After, logged: no server is at fault, there is no room. */
+up_verdict_e up_machine_refuse(up_request_t *ur, const char *reason);
 
 /** In SELECT: the name of the host was waited for long enough. */
 void up_machine_name_expired(up_request_t *ur);

@@ -334,6 +334,7 @@ up_verdict_e up_step_finish(up_request_t *ur)
 
     up_machine_release(ur, spared(ur), ur->trail->head ? UP_OUTCOME_OK
                                                          : UP_OUTCOME_NONE);
+    up_machine_unqueue(ur);
     up_machine_unhang_bell(ur);
     up_client_close(ur->client);
     if (!ur->body->whole) {

@@ -169,6 +169,7 @@ static apr_status_t abandoned(void *data)
     up_request_t *ur = data;
 
     if (ur->state != UP_ENDED) {
+        up_machine_unqueue(ur);
         up_machine_release(ur, 0, UP_OUTCOME_OK);
         up_machine_unhang_bell(ur);
     }
@@ -304,6 +305,7 @@ up_request_t *up_request_make(request_rec *r, const up_pass_t *pass,
     ur->pick = up_balancer_begin(r->pool, r, ur->pass->group->peers,
                                  settings->next_upstream_tries);
     ur->state = UP_RECEIVE;
+    ur->queue_time = -1;
     apr_pool_cleanup_register(r->pool, ur, abandoned, apr_pool_cleanup_null);
     return ur;
 }
@@ -356,7 +358,7 @@ void up_request_expire(up_request_t *ur)
         timed_out(ur);
         break;
     case UP_SELECT:
-        if (ur->awaits_name) {
+        if (!up_machine_queue_expire(ur) && ur->awaits_name) {
             up_machine_name_expired(ur);
         }
         break;

@@ -104,15 +104,23 @@ void up_machine_name_expired(up_request_t *ur)
                     "in time (UpstreamResolverTimeout)");
 }
 
+/* From here on the time for all tries counts. */
+static void begin(up_request_t *ur, apr_time_t now)
+{
+    ur->started = now;
+    if (ur->settings->total_timeout) {
+        ur->total_until = now + ur->settings->total_timeout;
+    }
+}
+
 up_verdict_e up_step_select(up_request_t *ur)
 {
     apr_time_t now = apr_time_now();
+    up_verdict_e verdict;
+    up_try_t *tried;
 
     if (!ur->started) {
-        ur->started = now;
-        if (ur->settings->total_timeout) {
-            ur->total_until = now + ur->settings->total_timeout;
-        }
+        begin(ur, now);
     }
     if (awaits_name(ur)) {
         return up_machine_wait_bell(ur);
@@ -121,11 +129,20 @@ up_verdict_e up_step_select(up_request_t *ur)
         ur->awaits_name = 0;
         up_balancer_recount(ur->pick, ur->settings->next_upstream_tries);
     }
-    ur->peer = up_balancer_pick(ur->pick, now);
+    verdict = up_machine_choose(ur, now);
+    if (verdict == UP_WAIT || ur->state != UP_SELECT) {
+        return verdict;
+    }
+    if (ur->queue_time >= 0 && !ur->trail->tries->nelts) {
+        begin(ur, now);
+    }
     /* a copy: the trail lives longer than a peer may */
-    up_trail_open(ur->trail,
-                  ur->peer ? apr_pstrdup(ur->r->pool, ur->peer->name)
-                           : ur->pass->group->name, now);
+    tried = up_trail_open(ur->trail,
+                          ur->peer ? apr_pstrdup(ur->r->pool, ur->peer->name)
+                                   : ur->pass->group->name, now);
+    if (ur->trail->tries->nelts == 1) {
+        tried->queue_time = ur->queue_time;
+    }
     if (!ur->peer) {
         return up_machine_fail(ur, UP_FAIL_NOLIVE, 0, "no live upstreams");
     }

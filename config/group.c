@@ -58,6 +58,7 @@ void up_group_init(apr_pool_t *p, up_group_t *group, const char *name,
     group->keepalive_requests = 1000;
     group->keepalive_time = apr_time_from_sec(3600);
     group->keepalive_timeout = apr_time_from_sec(60);
+    group->queue_timeout = apr_time_from_sec(60);
 }
 
 up_group_t *up_group_make(apr_pool_t *p, const char *name, const char *where)

@@ -12,6 +12,7 @@
 #include "apr_strings.h"
 #include "config/address.h"
 #include "config/complaint.h"
+#include "config/limits.h"
 #include "config/resolver.h"
 #include "config/section.h"
 #include "config/server.h"
@@ -163,7 +164,7 @@ static int is_not_built(const char *directive)
 {
     static const char *const names[] = {
         "LeastConn", "LeastTime", "IPHash", "Hash", "Random", "Sticky",
-        "State", "Queue", "NTLM", NULL
+        "State", "NTLM", NULL
     };
     int i;
 
@@ -285,6 +286,8 @@ const command_rec up_group_commands[] = {
                   SPAN_OF(keepalive_time), WHERE, "a time such as 1h"),
     AP_INIT_TAKE1("UpstreamKeepaliveTimeout", set_keepalive_span,
                   SPAN_OF(keepalive_timeout), WHERE, "a time such as 60s"),
+    AP_INIT_TAKE_ARGV("UpstreamQueue", up_limits_set_queue, NULL, WHERE,
+                      "a number of requests and, if need be, timeout="),
     AP_INIT_TAKE12("UpstreamZone", up_zone_set, NULL, WHERE,
                    "a name and, once, a size such as 64k"),
     {.name = NULL}

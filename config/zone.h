@@ -21,7 +21,7 @@ typedef struct up_zone_t {
     apr_off_t size;      /* bytes */
     const char *sized;   /* file:line where the size stands, NULL: nowhere */
     const char *where;   /* file:line of the first mention */
-    int servers;         /* of its groups, set by up_zone_count */
+    int servers;         /* of its groups, and what else needs a place */
     struct up_zonemem_t *memory; /* peers/zone.h */
 } up_zone_t;
 
@@ -35,7 +35,10 @@ void up_zone_reset(apr_pool_t *pconf);
 /** The n-th zone, NULL: there are not so many. */
 up_zone_t *up_zone_at(int n);
 
-/** When all groups are known: how many servers each zone has. */
+/** When all groups are known: how many servers each zone has. A group needs
+ * UP_ZONE_EXTRA places more, for what it counts. */
 void up_zone_count(void);
+
+#define UP_ZONE_EXTRA 4
 
 #endif

@@ -27,6 +27,7 @@ up_try_t *up_trail_open(up_trail_t *trail, const char *peer, apr_time_t now)
     *try = (up_try_t){
         .peer = peer,
         .started = now,
+        .queue_time = -1,
         .connect_time = -1,
         .header_time = -1,
         .response_time = -1
@@ -68,6 +69,8 @@ static const char *entry_text(apr_pool_t *p, const up_try_t *try,
         return try->peer ? try->peer : "";
     case UP_TRAIL_STATUS:
         return try->status ? apr_itoa(p, try->status) : "-";
+    case UP_TRAIL_QUEUE_TIME:
+        return time_text(p, try->queue_time);
     case UP_TRAIL_CONNECT_TIME:
         return time_text(p, try->connect_time);
     case UP_TRAIL_HEADER_TIME:

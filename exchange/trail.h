@@ -22,6 +22,7 @@ typedef struct up_try_t {
                           when no socket could be made */
     int status;        /* 0: none, printed as - */
     apr_time_t started;
+    apr_interval_time_t queue_time;    /* -1: it did not wait */
     apr_interval_time_t connect_time;  /* -1: not connected; 0: reused */
     apr_interval_time_t header_time;   /* -1: no head */
     apr_interval_time_t response_time; /* -1: still running */
@@ -47,6 +48,7 @@ struct up_trail_t {
 typedef enum up_trail_e {
     UP_TRAIL_ADDR,
     UP_TRAIL_STATUS,
+    UP_TRAIL_QUEUE_TIME,
     UP_TRAIL_CONNECT_TIME,
     UP_TRAIL_HEADER_TIME,
     UP_TRAIL_RESPONSE_TIME,

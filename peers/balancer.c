@@ -112,6 +112,9 @@ up_peer_t *up_balancer_pick(up_pick_t *pick, apr_time_t now)
     if (peer) {
         note_tried(pick, peer);
     }
+    else if (!pick->ntried) {
+        pick->on_backup = 0; /* it may come again, from a queue */
+    }
     return peer;
 }
 
@@ -158,6 +161,32 @@ int up_balancer_another(const up_pick_t *pick, apr_time_t now)
     found = (!pick->on_backup
              && any_usable_locked(pick, &peers->primary, now))
             || any_usable_locked(pick, &peers->backup, now);
+    apr_thread_mutex_unlock(peers->lock);
+    return found;
+}
+
+static int any_fit_locked(const up_pick_t *pick, const up_peerlist_t *list,
+                          apr_time_t now)
+{
+    int i;
+
+    for (i = 0; i < list->count; i++) {
+        if (!was_tried(pick, list->peers[i])
+            && up_peer_fit_locked(list->peers[i], now)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int up_balancer_full(const up_pick_t *pick, apr_time_t now)
+{
+    up_peers_t *peers = pick->peers;
+    int found;
+
+    apr_thread_mutex_lock(peers->lock);
+    found = any_fit_locked(pick, &peers->primary, now)
+            || any_fit_locked(pick, &peers->backup, now);
     apr_thread_mutex_unlock(peers->lock);
     return found;
 }

@@ -93,6 +93,10 @@ int up_balancer_done(up_pick_t *pick, up_peer_t *peer, up_outcome_e outcome,
  */
 int up_balancer_another(const up_pick_t *pick, apr_time_t now);
 
+/** Is there a peer that could be tried, were it not for max_conns? Takes the
+ * lock. */
+int up_balancer_full(const up_pick_t *pick, apr_time_t now);
+
 /** Is there no peer at all, because no server's name resolved? */
 int up_balancer_addressless(const up_pick_t *pick);
 

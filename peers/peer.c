@@ -13,6 +13,8 @@
 #include "config/log.h"
 #include "config/zone.h"
 #include "http_main.h"
+#include "peers/queue.h"
+#include "peers/tally.h"
 #include "peers/zone.h"
 
 /* Nothing else is ordered by these counters. */
@@ -174,6 +176,9 @@ apr_status_t up_peers_make(apr_pool_t *p, up_group_t *group)
     fill_list(p, peers, &peers->primary, 0);
     fill_list(p, peers, &peers->backup, 1);
     peers->single = (peers->primary.count == 1 && peers->backup.count == 0);
+    if (group->queue) {
+        peers->queue = up_queue_make(p, peers);
+    }
     group->peers = peers;
     return rv;
 }
@@ -202,47 +207,21 @@ static int window_over(const up_peer_t *peer, apr_time_t now)
            apr_time_sec(peer->server->fail_timeout);
 }
 
-int up_peer_usable_locked(const up_peer_t *peer, apr_time_t now)
+int up_peer_fit_locked(const up_peer_t *peer, apr_time_t now)
 {
-    const up_peerstate_t *state = peer->state;
-    int max_conns = GET(&state->max_conns);
     int max_fails = peer->server->max_fails;
 
-    if (GET(&state->admin) != UP_ADMIN_UP) {
-        return 0;
-    }
-    if (max_conns && GET(&state->in_use) >= max_conns) {
-        return 0;
-    }
-    return !max_fails || GET(&state->fails) < max_fails ||
-           window_over(peer, now);
+    return GET(&peer->state->admin) == UP_ADMIN_UP
+           && (!max_fails || GET(&peer->state->fails) < max_fails
+               || window_over(peer, now));
 }
 
-/* One more request, unless that is one too many: children are strict with
- * each other, too. The order of the two is that of peers/zone.h. */
-static int enter(up_peer_t *peer)
+int up_peer_usable_locked(const up_peer_t *peer, apr_time_t now)
 {
-    atomic_int *in_use = &peer->state->in_use;
     int max_conns = GET(&peer->state->max_conns);
-    int n = GET(in_use);
 
-    do {
-        if (max_conns && n >= max_conns) {
-            return 0;
-        }
-    } while (!atomic_compare_exchange_weak(in_use, &n, n + 1));
-    if (peer->cell) {
-        atomic_fetch_add(peer->cell, 1);
-    }
-    return 1;
-}
-
-static void leave(up_peer_t *peer)
-{
-    if (peer->cell) {
-        atomic_fetch_sub(peer->cell, 1);
-    }
-    atomic_fetch_sub(&peer->state->in_use, 1);
+    return (!max_conns || up_peer_in_use(peer) < max_conns)
+           && up_peer_fit_locked(peer, now);
 }
 
 /* Of a server that rests, one request a window goes through. */
@@ -261,11 +240,12 @@ static int begin_window(up_peer_t *peer, apr_time_t now)
 
 int up_peer_take_locked(up_peer_t *peer, apr_time_t now)
 {
-    if (!enter(peer)) {
+    if (!up_count_up(&peer->state->in_use, peer->cell,
+                     GET(&peer->state->max_conns))) {
         return 0;
     }
     if (!begin_window(peer, now)) {
-        leave(peer);
+        up_count_down(&peer->state->in_use, peer->cell);
         return 0;
     }
     ADD(&peer->held, 1);
@@ -303,7 +283,8 @@ int up_peer_give(up_peers_t *peers, up_peer_t *peer, up_outcome_e outcome,
     up_peerstate_t *state = peer->state;
     int out = 0;
 
-    leave(peer);
+    up_count_down(&state->in_use, peer->cell);
+    up_queue_wake(peers->queue);
     if (outcome == UP_OUTCOME_NONE) {
         let_go(peer);
         return 0;

@@ -91,6 +91,7 @@ struct up_peers_t {
     up_peerlist_t backup;
     up_peer_t *gone; /* L not in a list any more, still held */
     _Atomic(struct up_room_t *) room; /* transport/backend_pool's */
+    struct up_queue_t *queue; /* peers/queue.h, NULL: none */
     int pending; /* L the first look-up of its name, peers/names.h */
     struct up_waiter_t *waiters; /* L for its end */
     int single; /* L one address, no backup: never taken out, as in nginx */
@@ -142,6 +143,9 @@ static inline int up_peer_in_use(const up_peer_t *peer)
  * resting after max_fails failures. Lock held.
  */
 int up_peer_usable_locked(const up_peer_t *peer, apr_time_t now);
+
+/** Could it be chosen if it had no max_conns? Lock held. */
+int up_peer_fit_locked(const up_peer_t *peer, apr_time_t now);
 
 /**
  * Counts a chosen peer: held, in_use, checked. Lock held.

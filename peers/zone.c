@@ -32,6 +32,7 @@ typedef struct slot_t {
     unsigned char key[APR_MD5_DIGESTSIZE];
     int taken;
     int configured; /* in this generation */
+    int marks;      /* the cells are no counts: up_zonemem_marks */
     uint64_t left;  /* the head's clock when nobody used it any more */
     int drift;      /* the least that in_use was too high by, */
     int looks;      /* in so many audits */
@@ -186,8 +187,9 @@ static void empty_place(up_zonemem_t *zone, int place)
         slot_t *slot = slot_at(zone, i);
 
         if (slot->taken) {
-            atomic_fetch_sub(&slot->state.in_use,
-                             atomic_exchange(&slot->cells[place], 0));
+            int held = atomic_exchange(&slot->cells[place], 0);
+
+            atomic_fetch_sub(&slot->state.in_use, slot->marks ? 0 : held);
             users_of(zone, slot)[place] = 0;
             note_left(zone, slot);
         }
@@ -216,7 +218,7 @@ static int ordinal(const up_group_t *group, const up_server_t *server)
     const up_server_t *other = (const up_server_t *)group->servers->elts;
     int n = 0;
 
-    for (; other < server; other++) {
+    for (; server && other < server; other++) {
         n += other->text && server->text
              && strcmp(other->text, server->text) == 0;
     }
@@ -295,13 +297,26 @@ up_peerstate_t *up_zonemem_find(up_zonemem_t *zone, const up_group_t *group,
     }
     if (slot) {
         users_of(zone, slot)[zone->place]++;
-        if (!slot->configured) {
+        if (server && !slot->configured) {
             up_peerstate_configure(&slot->state, server);
             slot->configured = 1;
         }
     }
     unlock(zone);
     return slot ? &slot->state : NULL;
+}
+
+void up_zonemem_marks(up_zonemem_t *zone, const up_group_t *group,
+                      const char *name, up_zonemarks_t *marks)
+{
+    up_peerstate_t *state = up_zonemem_find(zone, group, NULL, name);
+
+    marks->all = state ? slot_of(state)->cells : NULL;
+    marks->n = zone->children + 1;
+    marks->own = zone->place;
+    if (state) {
+        slot_of(state)->marks = 1;
+    }
 }
 
 atomic_int *up_zonemem_cell(const up_zonemem_t *zone, up_peerstate_t *state)
@@ -344,7 +359,7 @@ int up_zonemem_audit(up_zonemem_t *zone)
     lock(zone);
     for (i = 0; i < zone->room; i++) {
         slot_t *slot = slot_at(zone, i);
-        int drift = slot->taken ? drift_of(zone, slot) : 0;
+        int drift = slot->taken && !slot->marks ? drift_of(zone, slot) : 0;
 
         slot->drift = slot->looks && slot->drift < drift ? slot->drift : drift;
         slot->looks = drift > 0 ? slot->looks + 1 : 0;

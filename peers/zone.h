@@ -49,10 +49,22 @@ void up_zonemem_bury(up_zonemem_t *zone, pid_t pid);
  * The state of a server of the group at the address `name`. One that is new
  * or that comes from before a restart gets weight, max_conns and admin from
  * the configuration, but for what an operator has ordered.
+ * @param server NULL: the state is not a server's, only counts in it are used
  * @return NULL: the zone is full
  */
 up_peerstate_t *up_zonemem_find(up_zonemem_t *zone, const up_group_t *group,
                                 const up_server_t *server, const char *name);
+
+/** A number that each child writes for itself, and others read. */
+typedef struct up_zonemarks_t {
+    atomic_int *all; /* a child each, 0: nothing; NULL: no room */
+    int n;
+    int own; /* this child's place */
+} up_zonemarks_t;
+
+/** The marks of this name of a group. Those of the dead are 0. */
+void up_zonemem_marks(up_zonemem_t *zone, const up_group_t *group,
+                      const char *name, up_zonemarks_t *marks);
 
 /** The child's cell of a state that it has found. */
 atomic_int *up_zonemem_cell(const up_zonemem_t *zone, up_peerstate_t *state);

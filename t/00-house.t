@@ -27,8 +27,8 @@ my @LAYERS = (
     [qw(peers/)],
     [qw(transport/)],
     [qw(exchange/ backend_pipe)],
-    [qw(upstream_request upstream_machine upstream_relay upstream_try
-        upstream_tunnel)],
+    [qw(upstream_request upstream_machine upstream_queue upstream_relay
+        upstream_try upstream_tunnel)],
     [qw(drivers/)],
     [qw(observe/)],
     [qw(mod_upstream_proxy.c)],

@@ -10,7 +10,7 @@ UP_TRANSPORT_SOURCES := \
         unit_peers.c unit_conn.c unit_pool.c unit_pool_keys.c \
         unit_pool_threads.c unit_spool.c unit_zone.c) \
     $(addprefix peers/,balancer.c balancer_round_robin.c bell.c peer.c \
-        roster.c zone.c) \
+        queue.c roster.c tally.c zone.c) \
     $(addprefix transport/,backend_conn.c backend_pool.c backend_shelf.c \
         backend_sweep.c spool.c) \
     config/address.c
