@@ -92,7 +92,8 @@ static void count_servers(up_group_t *group, void *baton)
 {
     (void)baton;
     if (group->zone != NULL) {
-        group->zone->servers += group->servers->nelts + UP_ZONE_EXTRA;
+        group->zone->servers += group->servers->nelts;
+        group->zone->groups++;
     }
 }
 

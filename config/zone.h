@@ -21,7 +21,8 @@ typedef struct up_zone_t {
     apr_off_t size;      /* bytes */
     const char *sized;   /* file:line where the size stands, NULL: nowhere */
     const char *where;   /* file:line of the first mention */
-    int servers;         /* of its groups, and what else needs a place */
+    int servers;         /* of its groups, set by up_zone_count */
+    int groups;          /* the same */
     struct up_zonemem_t *memory; /* peers/zone.h */
 } up_zone_t;
 

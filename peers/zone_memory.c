@@ -129,7 +129,9 @@ int up_zones_check(server_rec *s)
 
     up_zone_count();
     for (i = 0; (zone = up_zone_at(i)); i++) {
-        apr_size_t needs = up_zonemem_needs(zone->servers, children());
+        apr_size_t needs = up_zonemem_needs(zone->servers + UP_ZONE_EXTRA
+                                                                * zone->groups,
+                                            children());
 
         if (needs > (apr_size_t)zone->size) {
             ap_log_error(APLOG_MARK, APLOG_STARTUP | APLOG_CRIT, 0, s,
