@@ -40,6 +40,7 @@ struct up_clientnet_t {
 };
 
 static ap_filter_rec_t *client_filter;
+static ap_filter_rec_t *refusal_filter;
 
 /* Moves what the core takes without blocking from `kept` to `next`: files of
  * any size, memory up to net->slice. */
@@ -182,8 +183,19 @@ static apr_status_t client_out(ap_filter_t *f, apr_bucket_brigade *bb)
     return ap_pass_brigade(f->next, bb);
 }
 
+/* In the place of a request's filters when the response has begun: see
+ * get_brigade. */
+static apr_status_t refuse(ap_filter_t *f, apr_bucket_brigade *bb)
+{
+    (void)f;
+    apr_brigade_cleanup(bb);
+    return AP_FILTER_ERROR;
+}
+
 void up_client_register(void)
 {
+    refusal_filter = ap_register_output_filter("UPSTREAM_REFUSAL", refuse,
+                                               NULL, AP_FTYPE_PROTOCOL);
     /* Between mod_ssl and the core. */
     client_filter = ap_register_output_filter("UPSTREAM_CLIENT", client_out,
                                               NULL, AP_FTYPE_NETWORK - 1);
@@ -387,6 +399,28 @@ apr_status_t up_client_interim(up_client_t *client, int status,
     return client->net ? write_kept(client->net) : APR_SUCCESS;
 }
 
+/*
+ * httpd's input filter answers a body that it cannot read with an error
+ * bucket, and tells what its output filters have said of it. Those of a
+ * response that has begun say that all is well; the bytes that are no body
+ * would then be taken for one.
+ */
+static apr_status_t get_brigade(up_client_t *client, apr_bucket_brigade *bb,
+                                apr_read_type_e block, apr_off_t max)
+{
+    request_rec *r = client->r;
+    ap_filter_t *filters = r->output_filters;
+    ap_filter_t refusal = { .frec = refusal_filter, .c = r->connection };
+    apr_status_t rv;
+
+    if (client->header_out) {
+        r->output_filters = &refusal;
+    }
+    rv = ap_get_brigade(r->input_filters, bb, AP_MODE_READBYTES, block, max);
+    r->output_filters = filters;
+    return rv;
+}
+
 apr_status_t up_client_read(up_client_t *client, apr_bucket_brigade *bb,
                             apr_off_t max)
 {
@@ -395,13 +429,12 @@ apr_status_t up_client_read(up_client_t *client, apr_bucket_brigade *bb,
                                                        : APR_BLOCK_READ;
     apr_status_t rv;
 
-    rv = ap_get_brigade(r->input_filters, bb, AP_MODE_READBYTES, block, max);
+    rv = get_brigade(client, bb, block, max);
     if (client->half_closed
         && (rv == APR_SUCCESS ? APR_BRIGADE_EMPTY(bb)
                               : APR_STATUS_IS_EAGAIN(rv))) {
         /* At the end of a stream the core first says that nothing is there. */
-        rv = ap_get_brigade(r->input_filters, bb, AP_MODE_READBYTES, block,
-                            max);
+        rv = get_brigade(client, bb, block, max);
     }
     if (rv == APR_SUCCESS && APR_BRIGADE_EMPTY(bb)) {
         rv = APR_EAGAIN;
