@@ -272,7 +272,7 @@ static void on_child_init(apr_pool_t *p, server_rec *s)
 static void on_child_stopping(apr_pool_t *p, int graceful)
 {
     (void)p;
-    (void)graceful;
+    up_drive_sync_stop(graceful);
     up_pool_stopping();
 }
 

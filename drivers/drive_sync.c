@@ -8,6 +8,7 @@
 #include <poll.h>
 
 #include "ap_mpm.h"
+#include "apr_atomic.h"
 #include "config/process.h"
 #include "exchange/jump.h"
 
@@ -15,10 +16,19 @@
  * a bell without a descriptor whether it was rung. */
 #define LOOK_MS 100
 
-/* How often the MPM is asked whether it stops, when that would end a wait. */
+/* How often is looked whether the child stops. */
 #define STOP_MS 1000
 
 #define HANGUP (POLLERR | POLLHUP | POLLNVAL)
+
+static volatile apr_uint32_t ending; /* the child, at once */
+
+void up_drive_sync_stop(int graceful)
+{
+    if (!graceful) {
+        apr_atomic_set32(&ending, 1);
+    }
+}
 
 static short poll_events(apr_int16_t want)
 {
@@ -53,10 +63,10 @@ static int look_after(const conn_rec *c, int client_fd)
     return client_fd < 0 || c->master;
 }
 
-/* The shorter of two times to wait, -1: for ever. */
+/* The shorter of two times to wait, the first may be -1: for ever. */
 static int sooner(int timeout, int other)
 {
-    return other >= 0 && (timeout < 0 || timeout > other) ? other : timeout;
+    return timeout < 0 || timeout > other ? other : timeout;
 }
 
 /* Waits for what the exchange wants, at most until `until`. */
@@ -84,9 +94,8 @@ static void wait_for_events(up_request_t *ur, conn_rec *c, apr_time_t until)
     fds[2].fd = want->bell ? up_bell_fd(want->bell) : -1;
     fds[2].events = POLLIN;
     timeout = sooner(timeout, look_after(c, client_fd)
-                                  || (want->bell && fds[2].fd < 0)
-                                  ? LOOK_MS
-                              : up_process()->shutdown_timeout ? STOP_MS : -1);
+                                      || (want->bell && fds[2].fd < 0)
+                                  ? LOOK_MS : STOP_MS);
     n = poll(fds, 3, timeout);
     if (n > 0 && (fds[1].revents & (POLLRDHUP | HANGUP))) {
         up_request_client_end(ur, (fds[1].revents & HANGUP) != 0);
@@ -100,11 +109,16 @@ static void wait_for_events(up_request_t *ur, conn_rec *c, apr_time_t until)
 }
 
 /* UpstreamShutdownTimeout, from the moment on when the stop was noticed. */
-static void heed_stop(up_request_t *ur, apr_time_t *pstop_by)
+static void heed_stop(up_request_t *ur, conn_rec *c, apr_time_t *pstop_by)
 {
     apr_interval_time_t timeout = up_process()->shutdown_timeout;
     int state = 0;
 
+    if (apr_atomic_read32(&ending)) {
+        c->aborted = 1;
+        up_request_client_end(ur, 1);
+        return;
+    }
     if (timeout && !*pstop_by
         && ap_mpm_query(AP_MPMQ_MPM_STATE, &state) == APR_SUCCESS
         && state == AP_MPMQ_STOPPING) {
@@ -127,7 +141,7 @@ up_verdict_e up_drive_sync_until(up_request_t *ur, conn_rec *c,
                 return UP_WAIT;
             }
             wait_for_events(ur, c, until);
-            heed_stop(ur, &stop_by);
+            heed_stop(ur, c, &stop_by);
         }
     }
     return UP_DONE;

@@ -21,4 +21,10 @@ int up_drive_sync(up_request_t *ur, request_rec *r);
 up_verdict_e up_drive_sync_until(up_request_t *ur, conn_rec *c,
                                  apr_time_t until);
 
+/**
+ * child_stopping: exchanges go on for UpstreamShutdownTimeout, or not at all:
+ * when it is not graceful the MPM has closed the clients' sockets.
+ */
+void up_drive_sync_stop(int graceful);
+
 #endif

@@ -14,6 +14,7 @@ package Up::Crowd;
 #   body/1.5     sends the head, and the body "late" after that many seconds
 #   silent       does not answer
 #   big/1000     answers with so many bytes
+#   tunnel       answers 101, and gives back what comes from then on
 # Request bodies are read first and their length is told in X-Body. A direct
 # request for /count is answered with "<open connections> <accepted>".
 #
@@ -196,7 +197,9 @@ sub _ready {
     my $n = sysread $sock, $c->{in}, 65536, length $c->{in};
     return if !defined $n && ($! == EAGAIN || $! == EINTR);
     return _end($state, $c) if !$n;
-    while ($state->{conns}{$sock}
+    return _put($state, $c, substr $c->{in}, 0, length $c->{in}, '')
+        if $c->{tunnel};
+    while ($state->{conns}{$sock} && !$c->{tunnel}
         && $c->{in} =~ /^(?:\S+) (\S+) .*?\r\n\r\n/s) {
         my ($target, $head) = ($1, $+[0]);
         my ($length) = substr($c->{in}, 0, $head)
@@ -221,6 +224,12 @@ sub _answer {
     elsif ($what eq 'body') {
         _put($state, $c, $head->(4));
         _later($state, $c, $value, 'late');
+    }
+    elsif ($what eq 'tunnel') {
+        $c->{tunnel} = 1;
+        _put($state, $c, "HTTP/1.1 101 Switching Protocols\r\n"
+            . "Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+            . substr $c->{in}, 0, length $c->{in}, '');
     }
     elsif ($what eq 'big') {
         _put($state, $c, $head->($value) . 'b' x $value);
