@@ -26,9 +26,6 @@ typedef struct fuzz_block_t {
 
 static fuzz_block_t *fuzz_blocks;
 
-/** Any pool will do. */
-#define FUZZ_POOL ((apr_pool_t *)&fuzz_blocks)
-
 static inline void require(int holds)
 {
     if (!holds) {
@@ -48,12 +45,19 @@ static inline void *fuzz_alloc(size_t size)
     return block->mem;
 }
 
+#ifndef FUZZ_REAL_POOLS
+
+/** Any pool will do. */
+#define FUZZ_POOL ((apr_pool_t *)&fuzz_blocks)
+
 __attribute__((visibility("default")))
 void *apr_palloc(apr_pool_t *p, apr_size_t size)
 {
     require(p == FUZZ_POOL);
     return fuzz_alloc(size);
 }
+
+#endif
 
 static inline void fuzz_free_all(void)
 {

@@ -6,6 +6,7 @@
  * s-maxage, and no header may be split.
  */
 
+#define FUZZ_REAL_POOLS
 #include "fuzz/fuzz.h"
 #include "exchange/accel.h"
 
@@ -67,8 +68,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     apr_array_header_t *types;
-    char *line[3] = { "", "", "" };
-    char *state = NULL;
+    char *line[3];
     char *text;
     apr_pool_t *p;
     int i;
@@ -76,9 +76,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     apr_pool_create(&p, NULL);
     text = apr_pstrmemdup(p, (const char *)data, size);
     for (i = 0; i < 3; i++) {
-        char *next = apr_strtok(i ? NULL : text, "\r\n", &state);
-
-        line[i] = next ? next : line[i];
+        line[i] = text;
+        text += strcspn(text, "\r\n");
+        if (*text != '\0') {
+            *text++ = '\0';
+        }
     }
     types = apr_array_make(p, 1, sizeof(const char *));
     APR_ARRAY_PUSH(types, const char *) = line[1];
