@@ -99,6 +99,8 @@ struct up_request_t {
     apr_interval_time_t queue_time; /* how long it took, -1: not in it */
 
     const char *target;
+    int owes;           /* the client, bytes: `deadline` is its own */
+    unsigned int reads; /* of its body, when that began */
     int idempotent;     /* the client's method is */
     int awaits_name;    /* of its group: its bell will be rung */
     int connecting;     /* a connect is under way */
@@ -185,8 +187,9 @@ void up_machine_name_expired(up_request_t *ur);
 /** The end: nobody wakes this exchange any more. */
 void up_machine_unhang_bell(up_request_t *ur);
 
-/** The moment at which httpd's own Timeout gives a silent client up. */
-apr_time_t up_machine_client_deadline(const up_request_t *ur);
+/** The state waits for the client's body, for httpd's Timeout from the last
+ * byte that came: a step that finds nothing new gives no more time. */
+void up_machine_await_client(up_request_t *ur);
 
 /** The server of the present try, else the group, for the log. */
 const char *up_machine_peer_name(const up_request_t *ur);

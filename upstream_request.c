@@ -75,6 +75,7 @@ void up_machine_rearm(up_request_t *ur)
     apr_interval_time_t timer = timer_of(ur, ur->state);
 
     ur->deadline = timer ? apr_time_now() + timer : 0;
+    ur->owes = 0;
 }
 
 up_verdict_e up_machine_go(up_request_t *ur, up_state_e to, const char *why)
@@ -148,9 +149,13 @@ void up_machine_unhang_bell(up_request_t *ur)
     }
 }
 
-apr_time_t up_machine_client_deadline(const up_request_t *ur)
+void up_machine_await_client(up_request_t *ur)
 {
-    return apr_time_now() + ur->r->server->timeout;
+    if (!ur->owes || ur->reads != ur->body->reads) {
+        ur->owes = 1;
+        ur->reads = ur->body->reads;
+        ur->deadline = apr_time_now() + ur->r->server->timeout;
+    }
 }
 
 const char *up_machine_peer_name(const up_request_t *ur)

@@ -57,7 +57,7 @@ up_verdict_e up_step_receive(up_request_t *ur)
     apr_status_t rv = up_reqbody_gather(ur->body);
 
     if (rv == APR_EAGAIN) {
-        ur->deadline = up_machine_client_deadline(ur);
+        up_machine_await_client(ur);
         return up_machine_wait(ur, 0, APR_POLLIN);
     }
     if (rv != APR_SUCCESS) {
@@ -262,7 +262,7 @@ static up_verdict_e wait_to_send(up_request_t *ur)
     if (!up_reqbody_starved(ur->body)) {
         return up_machine_wait(ur, APR_POLLIN | APR_POLLOUT, 0);
     }
-    ur->deadline = up_machine_client_deadline(ur);
+    up_machine_await_client(ur);
     return up_machine_wait(ur, APR_POLLIN, APR_POLLIN);
 }
 

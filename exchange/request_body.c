@@ -179,6 +179,7 @@ static apr_status_t read_once(up_reqbody_t *body, apr_bucket_brigade *bb,
     if (rv != APR_SUCCESS) {
         return read_failed(body, rv);
     }
+    body->reads++;
     *plen = only_data(body, bb);
     return APR_SUCCESS;
 }

@@ -43,6 +43,7 @@ struct up_reqbody_t {
     int chunked;          /* framed in chunks towards the backend */
     int consumed;         /* sent bytes have been thrown away: no replay */
     int moving;           /* any byte has been sent in this try */
+    unsigned int reads;   /* that brought something */
     int status;           /* of a failed read: 400, 408, 413, 500 */
 };
 

