@@ -94,7 +94,7 @@ subtest 'a graceful restart' => sub {
     is scalar(grep { defined $_->wait_close(5) } @all), 8, 'and the end';
     ok defined $half->wait_close(5), 'within a frame only the end';
     is $half->rest, '', 'and nothing else';
-    $b->wait_count(16, 'frame');
+    $b->wait_count(17, 'frame');
     is scalar(grep { $_->{text} eq '8 1001 masked' } $b->events('frame')), 9,
         'backends get one as well, where a frame of theirs may be half';
     ok $s->error_log(qr/UP0740.*the server is stopping/), 'the log says why';
