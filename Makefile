@@ -5,6 +5,7 @@
 #   make check                 everything that must hold (also .ci/run)
 #   make test T="t/20-*.t"     Apache::Test suite or a part of it
 #   make unit                  unit tests of the pure helpers
+#   make lint                  static analysis: clang-tidy, cppcheck
 #   make fuzz SECONDS=60       each fuzzer for that many seconds
 #   make check-asan            the suite with address and UB sanitizers
 #   make stress SECONDS=60     hostile backends and clients; also stress-asan,
@@ -112,6 +113,23 @@ headers: $(HEADERS:%.h=build/headers/%.o)
 
 -include $(HEADERS:%.h=build/headers/%.d)
 
+# Static analysis: what .clang-tidy and the line below ask for, no findings.
+# A file is looked at again when it or a header of it has changed.
+CPPCHECK := cppcheck --quiet --error-exitcode=1 --std=c11 -I. \
+    --enable=warning,performance,portability --inline-suppr \
+    --suppress=uninitvar
+LINTED := $(SOURCES:%.c=build/lint/%.ok)
+
+lint: $(LINTED)
+
+build/lint/%.ok: %.c build/$(MAIN)/%.o .clang-tidy tools/lint.h
+	@mkdir -p $(@D)
+	$(if $(V),,@echo '  $@';)$(CPPCHECK) $<
+	@clang-tidy --quiet $< -- $(filter-out -O2 -Werror,$(UP_CFLAGS)) \
+	    -include tools/lint.h > $@.$$$$ 2>&1 \
+	    || { grep -v 'warnings* generated\|^Suppressed\|^Use -' $@.$$$$; \
+	    rm -f $@.$$$$; exit 1; }; mv $@.$$$$ $@
+
 install: $(MODULE)
 	$(APXS) -i -a -n upstream_proxy $(MODULE)
 
@@ -128,6 +146,7 @@ check:
 	$(MAKE) all
 	$(MAKE) build/clang/$(MODULE)
 	$(MAKE) headers
+	$(MAKE) -j2 lint
 	$(MAKE) unit
 	$(MAKE) fuzz
 	UP_JOBS=$${UP_JOBS:-2} $(MAKE) test
@@ -174,5 +193,5 @@ clean:
 
 FORCE:
 
-.PHONY: all objects headers install deps check unit fuzz test smoke \
+.PHONY: all objects headers install deps check lint unit fuzz test smoke \
     check-asan bench demo clean FORCE

@@ -49,7 +49,7 @@ static int has_set_handler(const request_rec *r)
         ap_get_core_module_config(r->per_dir_config);
 
     return conf->expr_handler
-           || (conf->handler && strcmp(conf->handler, "default-handler"));
+           || (conf->handler && strcmp(conf->handler, "default-handler") != 0);
 }
 
 static const up_pass_t *pass_for(request_rec *r)
@@ -170,7 +170,7 @@ static int handler(request_rec *r)
     up_request_t *ur;
     int status;
 
-    if (!r->handler || strcmp(r->handler, HANDLER)) {
+    if (!r->handler || strcmp(r->handler, HANDLER) != 0) {
         return DECLINED;
     }
     note = up_note_get(r);

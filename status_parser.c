@@ -85,7 +85,7 @@ static void enlarge(up_parser_t *parser, apr_size_t size)
 {
     char *buf = apr_palloc(parser->p, size);
 
-    if (parser->len > 0) {
+    if (parser->buf && parser->len > 0) {
         memcpy(buf, parser->buf, parser->len);
     }
     parser->buf = buf;
@@ -100,7 +100,7 @@ apr_size_t up_parser_first(const up_parser_t *parser)
 apr_status_t up_parser_put(up_parser_t *parser, const char *bytes,
                            apr_size_t n)
 {
-    if (parser->size < n) {
+    if (!parser->buf || parser->size < n) {
         enlarge(parser, n);
     }
     memcpy(parser->buf, bytes, n);

@@ -213,7 +213,7 @@ static const char *check_content(cmd_parms *cmd)
     for (at = cmd->directive->first_child; at != NULL; at = at->next) {
         const command_rec *row = up_group_commands + 1;
 
-        while (row->name != NULL && strcasecmp(at->directive, row->name)) {
+        while (row->name != NULL && strcasecmp(at->directive, row->name) != 0) {
             row++;
         }
         if (row->name == NULL && !up_resolver_is_directive(at->directive)) {

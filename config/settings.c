@@ -138,6 +138,7 @@ static up_settings_t *make_defaults(apr_pool_t *p)
 
 /* The first call is httpd's for the main server, in the pool of the whole
  * configuration and before there are threads. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): httpd calls it */
 void *up_settings_create(apr_pool_t *p, char *path)
 {
     (void)path;

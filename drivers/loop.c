@@ -113,13 +113,13 @@ static void empty_grave(up_loop_t *loop)
     while (!APR_RING_EMPTY(&loop->grave, up_watch_t, all)) {
         up_watch_t *watch = APR_RING_FIRST(&loop->grave);
 
-        APR_RING_REMOVE(watch, all);
+        APR_RING_REMOVE(watch, all); /* NOLINT(clang-analyzer-unix.Malloc) */
         free(watch);
     }
     while (!APR_RING_EMPTY(&loop->dark, up_beacon_t, grave)) {
         up_beacon_t *beacon = APR_RING_FIRST(&loop->dark);
 
-        APR_RING_REMOVE(beacon, grave);
+        APR_RING_REMOVE(beacon, grave); /* NOLINT(clang-analyzer-unix.Malloc) */
         free(beacon);
     }
 }

@@ -84,7 +84,7 @@ int up_slow_sleeps(pid_t thread)
         if (fgets(text, sizeof(text), file)) {
             state = strrchr(text, ')'); /* "id (name) state ..." */
         }
-        fclose(file);
+        (void)fclose(file);
     }
     return state && (state[2] == 'S' || state[2] == 'D');
 }

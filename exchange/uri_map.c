@@ -14,7 +14,7 @@
 
 /* nginx's NGX_ESCAPE_URI set less the percent sign, which each caller
  * treats in its own way; '#' and '?' would end the path. */
-static const char unsafe[256] = {
+static const unsigned char unsafe[256] = {
     [0x00 ... 0x20] = 1, ['"'] = 1,  ['#'] = 1, ['<'] = 1, ['>'] = 1,
     ['?'] = 1,           ['\\'] = 1, ['^'] = 1, ['`'] = 1, ['{'] = 1,
     ['|'] = 1,           ['}'] = 1,  [0x7f ... 0xff] = 1,

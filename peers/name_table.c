@@ -329,7 +329,7 @@ up_name_t *up_name_use(const up_resolver_t *resolver, const char *host)
     int i;
 
     while (name && (name->question.resolver != resolver
-                    || strcasecmp(name->question.text, host))) {
+                    || strcasecmp(name->question.text, host) != 0)) {
         name = name->next;
     }
     if (name) {
@@ -510,6 +510,7 @@ void up_nametable_ask(apr_time_t now)
             ask_service(service);
         }
     }
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): see above */
     for (name = table.names; name; name = name->next) {
         if (is_due(&name->question, now)) {
             ask_name(name);

@@ -50,7 +50,7 @@ static kept_t *take_kept(const char *name)
     kept_t **where = &retained()->first;
     kept_t *kept;
 
-    while ((kept = *where) && strcmp(kept->name, name)) {
+    while ((kept = *where) && strcmp(kept->name, name) != 0) {
         where = &kept->next;
     }
     if (kept) {

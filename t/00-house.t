@@ -32,7 +32,7 @@ my @LAYERS = (
     [qw(drivers/)],
     [qw(observe/)],
     [qw(mod_upstream_proxy.c)],
-    [qw(t/unit/ fuzz/ bench/)],
+    [qw(t/unit/ fuzz/ bench/ tools/)],
 );
 my $PURE = 0;
 my $TESTS = $#LAYERS;

@@ -14,7 +14,7 @@ case $what in
 build) ;;
 check)
     packages="$packages clang libapache2-mod-perl2 check curl openssl"
-    packages="$packages libio-socket-ssl-perl"
+    packages="$packages libio-socket-ssl-perl clang-tidy cppcheck"
     ;;
 bench) packages="$packages python3 util-linux nginx haproxy wrk" ;;
 *)
