@@ -15,6 +15,8 @@ build) ;;
 check)
     packages="$packages clang libapache2-mod-perl2 check curl openssl"
     packages="$packages libio-socket-ssl-perl clang-tidy cppcheck"
+    # HTTP/2 and WebSocket clients, and a WebSocket server.
+    packages="$packages python3 python3-h2 python3-websockets"
     ;;
 bench) packages="$packages python3 util-linux nginx haproxy wrk" ;;
 *)
