@@ -126,11 +126,11 @@ my @host = (Host => 'Front.Example:8080');
 
 subtest 'Host' => sub {
     is value(seen(GET => '/p/a', [@host]), 'Host'), $addr,
-        'the address of the backend, as configured';
+        'RB10 the address of the backend, as configured';
     is value(seen(GET => '/group/a', [@host]), 'Host'), 'Group',
         'the name of a group';
     is value(seen(GET => '/client-host/a', [@host]), 'Host'),
-        'Front.Example:8080', "the client's, as sent";
+        'Front.Example:8080', "RB11 the client's, as sent";
     my $req = seen(GET => '/two-hosts/a', [@host]);
     is value($req, 'Host'), 'last.example', 'the last one set wins';
     is names($req), 'host X-First' =~ s/host/Host/r, 'and stands first';
@@ -142,7 +142,7 @@ subtest 'Host' => sub {
         'HTTP/1.0 has a Host too';
 };
 
-subtest 'order and duplicates' => sub {
+subtest 'RB08 order and duplicates' => sub {
     my $req = seen(GET => '/p/a', [@host, 'X-A' => 1, Accept => '*/*',
         'X-A' => 2, 'X-Odd.x' => 'v', 'X-Empty' => '']);
     like join('|', values_of($req, 'X-A')), qr/^1(?:\||, )2\z/,
@@ -162,7 +162,7 @@ subtest 'nothing is added' => sub {
     is names($req), 'Host', 'only Host';
 };
 
-subtest 'set fields' => sub {
+subtest 'RB12 set fields' => sub {
     my $req = seen(POST => '/set/a', [@host, 'X-Drop' => 1,
         'x-real-ip' => '6.6.6.6', 'X-Keep' => 'k', 'x-maybe' => 'm',
         'USER-AGENT' => 'client', 'X-Dropped' => 'no'], 'hello');
@@ -178,7 +178,7 @@ subtest 'set fields' => sub {
     is join('|', values_of($req, 'X-Twice')), '1|2', 'set twice, sent twice';
 };
 
-subtest 'X-Forwarded-For' => sub {
+subtest 'RB09 X-Forwarded-For' => sub {
     is value(seen(GET => '/forwarded/a', [@host,
         'X-Forwarded-For' => '192.0.2.1', 'X-Forwarded-For' => '192.0.2.2']),
         'X-Forwarded-For'), '192.0.2.1, 192.0.2.2, 127.0.0.1',
@@ -191,7 +191,7 @@ subtest 'X-Forwarded-For' => sub {
         'cannot be nominated away';
 };
 
-subtest 'of this hop only' => sub {
+subtest 'HH08 of this hop only' => sub {
     my $req = seen(GET => '/p/a', [@host, 'Keep-Alive' => 'timeout=99',
         'Proxy-Connection' => 'keep-alive', TE => 'gzip',
         Upgrade => 'foo/2', Trailer => 'X-T', Expect => '100-continue',
@@ -200,7 +200,7 @@ subtest 'of this hop only' => sub {
     is names($req), 'Host X-Kept', 'all gone, the nominated one too';
     $req = seen(GET => '/p/a', [@host, Upgrade => 'h2c',
         Connection => 'Upgrade, HTTP2-Settings', 'HTTP2-Settings' => 'AA']);
-    is names($req), 'Host', 'no h2c upgrade';
+    is names($req), 'Host', 'C31b HH14 no h2c upgrade';
     $req = seen(POST => '/p/a', [@host, Authorization => 'Basic eA==',
         Cookie => 'a=b', 'Content-Type' => 'text/x', Via => '1.1 x',
         Connection => 'Host, Content-Length, Content-Type, Authorization, '
@@ -215,7 +215,7 @@ subtest 'of this hop only' => sub {
     is names($req), 'Host Connection TE', 'set by hand they are sent';
 };
 
-subtest 'framing' => sub {
+subtest 'RB13 framing' => sub {
     is value(seen(PUT => '/p/a', [@host, 'Content-Length' => 0]),
         'Content-Length'), '0', 'PUT keeps a length of 0';
     is value(seen(POST => '/p/a', [@host, 'Content-Length' => 0]),
@@ -255,7 +255,7 @@ subtest 'no request headers' => sub {
     is $req->{body}, 'hello', 'body';
 };
 
-subtest 'methods' => sub {
+subtest 'RB14 methods' => sub {
     for my $method (qw(PROPFIND PURGE M-SEARCH DELETE OPTIONS)) {
         is seen($method => '/p/a', [@host])->{method}, $method, 'verbatim';
     }
@@ -271,7 +271,7 @@ subtest 'methods' => sub {
     is scalar $b->requests, 0, 'not sent';
 };
 
-subtest 'large and old' => sub {
+subtest 'RB19 RB20 large and old' => sub {
     my $target = '/p/a?' . 'q' x 6000;
     my $req = seen(GET => $target, [@host, 'X-Long' => 'v' x 7000]);
     is $req->{target}, $target, '6000 bytes of query';

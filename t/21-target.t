@@ -70,7 +70,7 @@ sub refused {
     is scalar $b->requests, 0, 'not sent';
 }
 
-subtest 'byte for byte without a URI part' => sub {
+subtest 'RB01 RB02 RB03 C26 byte for byte without a URI part' => sub {
     for my $target (
         '/raw/a%2Fb%20c;v=1|x%7Cy?q=%2F|',
         '/raw/a%252Fb',
@@ -88,7 +88,7 @@ subtest 'byte for byte without a URI part' => sub {
     }
 };
 
-subtest 'prefix replaced' => sub {
+subtest 'RB04 RB05 RB06 C27 prefix replaced' => sub {
     my %target = (
         '/p/a%7Bb%7D%20c%25d' => '/a%7Bb%7D%20c%25d',
         '/p/q%22%3C%3E%5C%5E%60%7C' => '/q%22%3C%3E%5C%5E%60%7C',
@@ -121,7 +121,7 @@ subtest 'prefix replaced' => sub {
     }
 };
 
-subtest 'longest prefix' => sub {
+subtest 'RB07 longest prefix' => sub {
     is sent('/deep/one'), '/deep/one', 'the short one';
     $other->clear;
     is $s->get('/deep/er/two')->body, 'other', 'the long one';
@@ -159,7 +159,7 @@ subtest 'refused' => sub {
     refused('/raw/%zz', 'half an escape', 400);
 };
 
-subtest 'splitting' => sub {
+subtest 'C28 splitting' => sub {
     my $evil = 'x%20HTTP/1.1%0d%0aFoo:%20bar%0d%0a%0d%0aGET%20/evil';
     is sent("/rewrite/$evil"), "/raw/new/"
         . 'x%20HTTP/1.1%0D%0AFoo:%20bar%0D%0A%0D%0AGET%20/evil',
