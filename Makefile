@@ -7,6 +7,7 @@
 #   make unit                  unit tests of the pure helpers
 #   make lint                  static analysis: clang-tidy, cppcheck
 #   make fuzz SECONDS=60       each fuzzer for that many seconds
+#   make coverage               the suite, and how much of the source it runs
 #   make check-asan            the suite with address and UB sanitizers
 #   make stress SECONDS=60     hostile backends and clients; also stress-asan,
 #                              stress-tsan
@@ -47,6 +48,8 @@ endif
 UP_CFLAGS := $(APXS_FLAGS) -std=gnu11 -Wall -Wextra -Werror \
     -fvisibility=hidden -O2 -g -I.
 ASAN_FLAGS := -fsanitize=address,undefined -fno-omit-frame-pointer
+COVERAGE_FLAGS := --coverage -fprofile-update=atomic \
+    -Wl,--exclude-libs,libgcov.a
 LIBS := -lcares
 
 SOURCES := $(wildcard *.c $(addsuffix /*.c, \
@@ -92,6 +95,7 @@ MAIN := $(notdir $(firstword $(filter-out ccache,$(CC))))
 $(foreach v,$(filter-out clang,$(MAIN)),$(eval $(call variant,$v,$(CC),)))
 $(eval $(call variant,clang,clang,))
 $(eval $(call variant,asan,gcc,$(ASAN_FLAGS)))
+$(eval $(call variant,cov,gcc,$(COVERAGE_FLAGS)))
 
 build/main: FORCE
 	@$(call remember,$(MAIN))
@@ -149,7 +153,7 @@ check:
 	$(MAKE) -j2 lint
 	$(MAKE) unit
 	$(MAKE) fuzz
-	UP_JOBS=$${UP_JOBS:-2} $(MAKE) test
+	UP_JOBS=$${UP_JOBS:-2} $(MAKE) coverage
 	$(MAKE) smoke
 
 unit: $(UP_UNIT_PROGRAMS)
@@ -168,6 +172,12 @@ fuzz: $(UP_FUZZ_PROGRAMS)
 
 test: $(MODULE)
 	t/TEST $(T)
+
+# The suite with a module that counts which of its lines are run.
+coverage: build/cov/$(MODULE)
+	rm -rf build/coverage
+	UP_COVERAGE=$(CURDIR)/build/coverage UP_MODULE=$(CURDIR)/$< t/TEST $(T)
+	tools/coverage build/coverage 85
 
 # The suite is run with the event MPM; the others must work, too.
 smoke: $(MODULE)
@@ -193,5 +203,5 @@ clean:
 
 FORCE:
 
-.PHONY: all objects headers install deps check lint unit fuzz test smoke \
-    check-asan bench demo clean FORCE
+.PHONY: all objects headers install deps check lint unit fuzz test coverage \
+    smoke check-asan bench demo clean FORCE
