@@ -32,6 +32,7 @@
 #include "transport/backend_pool.h"
 #include "exchange/trailers.h"
 #include "transport/client.h"
+#include "transport/last_chunk.h"
 #include "transport/source.h"
 #include "upstream_request.h"
 
@@ -285,6 +286,7 @@ static void register_hooks(apr_pool_t *p)
     up_trailers_register();
     up_source_register();
     up_ahead_register();
+    up_last_chunk_register();
     up_drive_loop_register();
     up_jump_register();
     up_variables_register(p);

@@ -8,6 +8,7 @@
 #include "config/log.h"
 #include "exchange/trailers.h"
 #include "http_protocol.h"
+#include "transport/last_chunk.h"
 #include "util_filter.h"
 
 #define VECTOR 16              /* buckets a writev */
@@ -32,6 +33,9 @@ up_reqbody_t *up_reqbody_make(request_rec *r, const up_settings_t *settings,
     /* Chunks are not for HTTP/1.0 backends: their length must be known. */
     body->streamed = !settings->request_buffering && !body->dropped
                      && !(te && settings->http_version < 11);
+    if (te && client->net) {
+        up_last_chunk_hold(r);
+    }
     return body;
 }
 
