@@ -55,6 +55,17 @@ typedef enum up_fail_e {
     UP_FAIL_OFF = 1 << 13             /* UpstreamNextUpstream off */
 } up_fail_e;
 
+/** What a try is at, in this order. */
+typedef enum up_stage_e {
+    UP_STAGE_SELECT,    /* a server is chosen */
+    UP_STAGE_CONNECT,
+    UP_STAGE_HANDSHAKE, /* TLS */
+    UP_STAGE_SEND,      /* the request goes out */
+    UP_STAGE_HEAD,      /* the response head is awaited */
+    UP_STAGE_BODY,      /* the response body is relayed */
+    UP_STAGE_TUNNEL     /* an upgraded connection */
+} up_stage_e;
+
 /** The failures that are an answer of the backend: http_NNN. */
 #define UP_FAIL_HTTP_ANY                                                      \
     (UP_FAIL_HTTP_500 | UP_FAIL_HTTP_502 | UP_FAIL_HTTP_503 |                 \

@@ -13,6 +13,7 @@ up_verdict_e up_machine_refuse(up_request_t *ur, const char *reason)
     up_trail_open(ur->trail, ur->pass->group->name, now);
     up_trail_last(ur->trail)->queue_time = ur->queue_time;
     up_trail_last(ur->trail)->status = HTTP_SERVICE_UNAVAILABLE;
+    up_trail_last(ur->trail)->error = "connection_limit_reached";
     up_trail_close(ur->trail, now);
     ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, ur->r, UPLOGNO(0804)
                   "group %s takes no more, answering 503: %s",

@@ -6,6 +6,7 @@
 
 #include "apr_strings.h"
 #include "config/log.h"
+#include "exchange/error_type.h"
 #include "exchange/trailers.h"
 #include "http_core.h"
 #include "upstream_machine.h"
@@ -137,12 +138,14 @@ int up_machine_total_over(const up_request_t *ur)
 void up_machine_total_expire(up_request_t *ur)
 {
     const char *reason = "timed out (UpstreamTotalTimeout)";
+    up_try_t *tried = up_trail_last(ur->trail);
 
     if (ur->state != UP_BODY) {
         up_machine_fail(ur, UP_FAIL_TIMEOUT, 0, reason);
         return;
     }
     up_pipe_cut(ur->pipe, APR_TIMEUP, reason);
+    tried->error = "http_response_timeout";
     if (!ur->client->header_out) {
         log_body_failed(ur, APR_TIMEUP, "the client gets a 504");
         up_machine_finish(ur, HTTP_GATEWAY_TIME_OUT, "total time is over");
@@ -161,6 +164,9 @@ up_verdict_e up_machine_body_failed(up_request_t *ur, apr_status_t rv)
         return up_machine_finish(ur, OK, "answered by a filter");
     }
     log_body_failed(ur, rv, left_with(ur, end));
+    if (end != UP_PIPE_CLIENT && !up_trail_last(ur->trail)->error) {
+        up_trail_last(ur->trail)->error = up_errortype_of_body(rv);
+    }
     if (end == UP_PIPE_CUT) {
         return up_machine_finish(ur, OK, "response cut");
     }

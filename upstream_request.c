@@ -11,6 +11,7 @@
 #include "apr_strings.h"
 #include "config/log.h"
 #include "exchange/early_hints.h"
+#include "exchange/error_type.h"
 #include "exchange/jump.h"
 #include "exchange/note.h"
 #include "exchange/pass_value.h"
@@ -91,6 +92,40 @@ up_verdict_e up_machine_go(up_request_t *ur, up_state_e to, const char *why)
     return UP_AGAIN;
 }
 
+static up_stage_e stage_of(up_state_e state)
+{
+    switch (state) {
+    case UP_CONNECT:
+        return UP_STAGE_CONNECT;
+    case UP_SEND:
+        return UP_STAGE_SEND;
+    case UP_HEAD:
+        return UP_STAGE_HEAD;
+    case UP_BODY:
+        return UP_STAGE_BODY;
+    case UP_TUNNEL:
+        return UP_STAGE_TUNNEL;
+    default:
+        return UP_STAGE_SELECT;
+    }
+}
+
+/* The failure in a word, unless who found it knows better. */
+static void name_failure(const up_request_t *ur, up_try_t *tried)
+{
+    up_error_facts_t facts = {
+        .fail = ur->fail,
+        .stage = stage_of(ur->state),
+        .rv = ur->rv,
+        .total = up_machine_total_over(ur),
+        .answered = ur->leg.received > 0
+    };
+
+    if (!tried->error) {
+        tried->error = up_errortype_of(&facts);
+    }
+}
+
 up_verdict_e up_machine_fail(up_request_t *ur, unsigned int bit,
                              apr_status_t rv, const char *reason)
 {
@@ -101,6 +136,7 @@ up_verdict_e up_machine_fail(up_request_t *ur, unsigned int bit,
     ur->reason = reason;
     tried->fail = bit;
     tried->status = up_retry_status(bit);
+    name_failure(ur, tried);
     return up_machine_go(ur, UP_NEXT, reason);
 }
 

@@ -184,6 +184,7 @@ static up_verdict_e connect_result(up_request_t *ur, apr_status_t rv,
                       ur->key.bind ? ur->key.bind : "");
         up_trail_last(ur->trail)->peer = "";
         up_trail_last(ur->trail)->status = HTTP_INTERNAL_SERVER_ERROR;
+        up_trail_last(ur->trail)->error = "proxy_internal_error";
         return up_machine_finish(ur, HTTP_INTERNAL_SERVER_ERROR, "no socket");
     }
     return up_machine_fail(ur, UP_FAIL_ERROR, rv, "connect() failed");
@@ -480,6 +481,9 @@ static up_verdict_e head_read(up_request_t *ur, apr_status_t rv)
 {
     if (rv == APR_SUCCESS) {
         return head_done(ur);
+    }
+    if (rv == APR_ENOSPC) {
+        up_trail_last(ur->trail)->error = "http_response_header_section_size";
     }
     if (rv == APR_EINVAL || rv == APR_ENOSPC) {
         return up_machine_fail(ur, UP_FAIL_INVALID_HEADER, 0,

@@ -52,6 +52,16 @@ void up_trail_close(up_trail_t *trail, apr_time_t now)
     }
 }
 
+int up_trail_tries(const up_trail_t *trail)
+{
+    int n = 0;
+
+    for (; trail; trail = trail->earlier) {
+        n += trail->tries->nelts;
+    }
+    return n;
+}
+
 static const char *time_text(apr_pool_t *p, apr_interval_time_t t)
 {
     apr_int64_t ms = t / 1000;
@@ -83,6 +93,10 @@ static const char *entry_text(apr_pool_t *p, const up_try_t *try,
         return apr_off_t_toa(p, try->received);
     case UP_TRAIL_BYTES_SENT:
         return apr_off_t_toa(p, try->sent);
+    case UP_TRAIL_REUSED:
+        return try->connect_time < 0 ? "-" : try->reused ? "1" : "0";
+    case UP_TRAIL_ERROR:
+        return try->error ? try->error : "-";
     }
     return "-";
 }

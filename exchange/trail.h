@@ -31,6 +31,8 @@ typedef struct up_try_t {
     apr_off_t sent;
     int reused;
     unsigned int fail;         /* bit of up_fail_e */
+    const char *error;         /* in a word (exchange/error_type.h), NULL: it
+                                  has not failed */
 } up_try_t;
 
 struct up_trail_t {
@@ -54,7 +56,9 @@ typedef enum up_trail_e {
     UP_TRAIL_RESPONSE_TIME,
     UP_TRAIL_RESPONSE_LENGTH,
     UP_TRAIL_BYTES_RECEIVED,
-    UP_TRAIL_BYTES_SENT
+    UP_TRAIL_BYTES_SENT,
+    UP_TRAIL_REUSED,
+    UP_TRAIL_ERROR
 } up_trail_e;
 
 up_trail_t *up_trail_make(apr_pool_t *p, const up_trail_t *earlier);
@@ -64,6 +68,9 @@ up_try_t *up_trail_open(up_trail_t *trail, const char *peer, apr_time_t now);
 
 /** The present try, or NULL. */
 up_try_t *up_trail_last(const up_trail_t *trail);
+
+/** How many tries there were, those of earlier legs too. */
+int up_trail_tries(const up_trail_t *trail);
 
 /** Ends the present try: its response_time. Harmless when ended already. */
 void up_trail_close(up_trail_t *trail, apr_time_t now);

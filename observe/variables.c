@@ -79,6 +79,13 @@ static const char *get_forwarded(request_rec *r, apr_pool_t *p)
     return apr_array_pstrcat(p, parts, 0);
 }
 
+static const char *get_tries(request_rec *r, apr_pool_t *p)
+{
+    const up_trail_t *trail = up_note_trail(r);
+
+    return trail ? apr_itoa(p, up_trail_tries(trail)) : NULL;
+}
+
 static const variable_t variables[] = {
     { "UPSTREAM_HOST", get_host, 0 },
     { "UPSTREAM_PORT", get_port, 0 },
@@ -92,6 +99,9 @@ static const variable_t variables[] = {
     { "UPSTREAM_RESPONSE_LENGTH", NULL, UP_TRAIL_RESPONSE_LENGTH },
     { "UPSTREAM_BYTES_RECEIVED", NULL, UP_TRAIL_BYTES_RECEIVED },
     { "UPSTREAM_BYTES_SENT", NULL, UP_TRAIL_BYTES_SENT },
+    { "UPSTREAM_REUSED", NULL, UP_TRAIL_REUSED },
+    { "UPSTREAM_ERROR", NULL, UP_TRAIL_ERROR },
+    { "UPSTREAM_TRIES", get_tries, 0 },
 };
 
 #define NVARIABLES (sizeof(variables) / sizeof(variables[0]))

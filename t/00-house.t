@@ -19,7 +19,8 @@ my $top = $ENV{UP_TOP} // dirname dirname abs_path $0;
 # it. Layer 0 knows neither httpd nor a socket.
 my @LAYERS = (
     [qw(mod_upstream_proxy.h status_parser exchange/body_decoder
-        exchange/accel exchange/fields exchange/framing exchange/pace
+        exchange/accel exchange/error_type exchange/fields exchange/framing
+        exchange/pace
         exchange/range exchange/retry exchange/trail exchange/upgrade
         exchange/uri_map exchange/wsframes
         config/codes config/dns_ttl config/units)],

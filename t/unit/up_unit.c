@@ -10,6 +10,7 @@ int main(void)
 {
     static Suite *(*const suites[])(void) = {
         unit_status_parser, unit_framing, unit_body_decoder, unit_retry,
+        unit_error_type,
         unit_trail, unit_dns_ttl, unit_units, unit_uri_map, unit_fields,
         unit_wheel,
         unit_pace, unit_range, unit_codes, unit_accel, unit_upgrade,

@@ -19,6 +19,7 @@ Suite *unit_status_parser(void);
 Suite *unit_framing(void);
 Suite *unit_body_decoder(void);
 Suite *unit_retry(void);
+Suite *unit_error_type(void);
 Suite *unit_trail(void);
 Suite *unit_dns_ttl(void);
 Suite *unit_units(void);
