@@ -512,6 +512,11 @@ int up_request_watches_client(const up_request_t *ur)
     return ur->client->net && !ur->client->half_closed;
 }
 
+int up_request_is_tunnel(const up_request_t *ur)
+{
+    return ur->state == UP_TUNNEL;
+}
+
 int up_request_result(up_request_t *ur)
 {
     request_rec *r = ur->r;

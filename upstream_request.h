@@ -63,6 +63,10 @@ int up_request_client_fd(const up_request_t *ur);
 /** Is the end of the client's stream of interest? */
 int up_request_watches_client(const up_request_t *ur);
 
+/** Is it a tunnel by now? Its steps run no filter of the request's, nor
+ * anything else that may block. */
+int up_request_is_tunnel(const up_request_t *ur);
+
 /**
  * The handler's result, after UP_DONE. A client that left before it got
  * anything is noted on the request as nginx logs it, with 499.

@@ -176,7 +176,8 @@ static up_turn_e step_on(up_adopted_t *a, int side)
 {
     up_verdict_e verdict;
 
-    apr_atomic_set32(&a->at_work, a->steps_key);
+    apr_atomic_set32(&a->at_work,
+                     up_request_is_tunnel(a->ur) ? 0 : a->steps_key);
     do {
         verdict = up_request_step(a->ur);
     } while (verdict == UP_AGAIN);
@@ -187,7 +188,7 @@ static up_turn_e step_on(up_adopted_t *a, int side)
 up_turn_e up_adopted_run_parked(up_adopted_t *a, unsigned int events,
                                 int side)
 {
-    if (!side && up_slow_is(a->steps_key)) {
+    if (!side && !up_request_is_tunnel(a->ur) && up_slow_is(a->steps_key)) {
         return UP_TURN_SIDE;
     }
     tell_end(a);

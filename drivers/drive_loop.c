@@ -65,24 +65,31 @@ static int too_many(void)
     return most && up_adopted_parked() >= most;
 }
 
-static int fits(request_rec *r)
+/* May the exchange wait in a loop? Where what it runs blocks, the loop has
+ * its steps run on the side. */
+static int may_wait(request_rec *r)
 {
     conn_rec *c = r->connection;
 
     if (!up_loop_running() || !up_settings_of(r)->async || r->main || r->prev
         || c->master || !c->cs || c->clogging_input_filters
-        || !up_clientnet_of(c) || too_many()
-        || up_slow_is(up_slow_key(r, UP_SLOW_STEPS))) {
+        || !up_clientnet_of(c) || too_many()) {
         return 0;
     }
     return up_adopted_of(c) || !may_be_upgraded(r);
+}
+
+/* May the loop's own thread begin it? */
+static int fits(request_rec *r)
+{
+    return may_wait(r) && !up_slow_is(up_slow_key(r, UP_SLOW_STEPS));
 }
 
 /* On a loop the question has been answered, before the handler: were it asked
  * again, another answer would block the loop. */
 int up_drive_loop_fits(request_rec *r)
 {
-    return up_adopted_on_loop(r) || fits(r);
+    return up_adopted_on_loop(r) || may_wait(r);
 }
 
 int up_drive_loop_divert(request_rec *r, int ours)

@@ -144,9 +144,8 @@ subtest 'many of them' => sub {
     my $threads = threads_of($pid);
     for my $where (qw(on off)) {
         my @all = map { post("/$where/x", "0\r\nX-T:") } 1 .. $N;
-        my @took = sort { $a <=> $b }
-            map { quickly($s, '/on/y', 'got ') } 1 .. 10;
-        cmp_ok $took[-1], '<', 0.5, 'another request meanwhile';
+        my @took = map { quickly($s, '/on/y', 'got ') } 1 .. 10;
+        cmp_ok List::Util::max(@took), '<', 0.5, 'other requests meanwhile';
         cmp_ok threads_of($pid), '<=', $threads + 3, 'no threads for them';
         $_->send(" 1\r\n\r\n") for @all;
         is tally(map { $_->response } @all), "$N x 200 got hello",
