@@ -3,11 +3,13 @@
 
 # A small HTTP server for the demo: backend.pl NAME. It takes a free port of
 # the loopback interface, prints it, and ends with the process that started
-# it (its standard input ends then).
+# it (its standard input ends then). /stream is a slow one, /events says the
+# time each second, /echo is a WebSocket (RFC 6455) that gives back what comes.
 
 use strict;
 use warnings;
 
+use Digest::SHA ();
 use IO::Select ();
 use IO::Socket::INET ();
 
@@ -38,12 +40,15 @@ sub serve {
     $client->autoflush(1);
     while (defined(my $line = <$client>)) {
         my ($method, $target) = split ' ', $line;
-        my $length = 0;
+        my ($length, $key) = (0, undef);
         while (defined(my $field = <$client>)) {
             last if $field =~ /^\r?\n\z/;
             $length = $1 if $field =~ /^content-length:\s*(\d+)/i;
+            $key = $1 if $field =~ /^sec-websocket-key:\s*(\S+)/i;
         }
         read $client, my $body, $length if $length;
+        return websocket($client, $key) if defined $key;
+        return events($client) if ($target // '') =~ m{/events};
         answer($client, $method, $target // '/') or last;
     }
     return;
@@ -65,4 +70,52 @@ sub answer {
         sleep 1 if $word ne 'end';
     }
     return 1;
+}
+
+# Server-sent events until somebody closes.
+sub events {
+    my ($client) = @_;
+    print $client "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n",
+        "Cache-Control: no-store\r\nConnection: close\r\n\r\n";
+    for (my $n = 1; ; $n++) {
+        my $time = localtime;
+        print $client "id: $n\ndata: $n: $time at $name\n\n" or return;
+        sleep 1;
+    }
+    return;
+}
+
+sub websocket {
+    my ($client, $key) = @_;
+    my $accept = Digest::SHA::sha1_base64(
+        $key . '258EAFA5-E914-47DA-95CA-C5AB0DC85B11') . '=';
+    print $client "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket",
+        "\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: $accept\r\n\r\n";
+    while (my ($first, $payload) = read_frame($client)) {
+        my $opcode = $first & 0x0f;
+        # A ping's answer is a pong, everything else is its own answer.
+        $first += 1 if $opcode == 9;
+        my $n = length $payload;
+        print $client chr $first, $n < 126 ? chr $n : $n < 65536
+            ? pack 'Cn', 126, $n : pack('CQ>', 127, $n), $payload or return;
+        return if $opcode == 8;
+    }
+    return;
+}
+
+# The first byte, and what is in the frame; nothing at the end.
+sub read_frame {
+    my ($client) = @_;
+    read($client, my $head, 2) == 2 or return;
+    my ($first, $length) = unpack 'CC', $head;
+    $length &= 0x7f;
+    if ($length > 125) {
+        my $size = $length == 126 ? 2 : 8;
+        read($client, my $more, $size) == $size or return;
+        $length = unpack $size == 2 ? 'n' : 'Q>', $more;
+    }
+    read($client, my $mask, 4) == 4 or return;
+    my $payload = '';
+    return if $length && read($client, $payload, $length) != $length;
+    return ($first, $payload ^ substr $mask x ($length / 4 + 1), 0, $length);
 }

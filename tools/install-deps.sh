@@ -79,3 +79,10 @@ if [ "$what" = check ]; then
     # shellcheck disable=SC2086
     [ -z "$wanted" ] || install $wanted
 fi
+
+# A browser is large, and not everywhere: t/97-browser.t is skipped without.
+if [ "$what" = check ]; then
+    wanted=$(missing chromium-headless-shell)
+    # shellcheck disable=SC2086
+    [ -z "$wanted" ] || install $wanted || echo "no browser: go on without" >&2
+fi
