@@ -36,24 +36,25 @@ def wrk(port, path, connections, seconds):
             'p99': milliseconds(p99.group(1))}
 
 
-class Clients:
-    """clients.c at work on a server; its options are described there."""
+class Program:
+    """A program of this directory at work on a port; its options are
+    described there."""
 
     NUMBER = itertools.count(1)
 
-    def __init__(self, server, **options):
+    def __init__(self, server, name, port, options):
         lab = server.backend.lab
         self.cut = options.get('cut', 60000) / 1000
         self._lab = lab
+        self._name = name
         self._process = lab.start(
-            f'clients-{next(self.NUMBER)}',
-            [server.backend.clients, str(server.port),
+            f'{name}-{next(self.NUMBER)}',
+            [lab.path(name), str(port),
              *(f'{name}={value}' for name, value in options.items())],
             lab.load_core)
 
     def result(self):
-        """Waits for the end. Returns what it says, and `failed`: all that
-        was not answered, but for what was not over at the end (`late`)."""
+        """Waits for the end. Returns what it says."""
         try:
             self._process.popen.wait(self.cut + 10)
         except subprocess.TimeoutExpired:
@@ -61,11 +62,30 @@ class Clients:
         self._lab.stop(self._process)
         said = self._process.said(None)
         try:
-            found = json.loads(said)
+            return json.loads(said)
         except ValueError:
-            raise LabError(f'clients: {said or "no result"}') from None
+            raise LabError(f'{self._name}: {said or "no result"}') from None
+
+
+class Clients(Program):
+    """clients.c."""
+
+    def __init__(self, server, **options):
+        super().__init__(server, 'clients', server.port, options)
+
+    def result(self):
+        """Also `failed`: all that was not answered, but for what was not
+        over at the end (`late`)."""
+        found = super().result()
         found['failed'] = sum(found[kind] for kind in FAILURES)
         return found
+
+
+class Sockets(Program):
+    """sockets.c."""
+
+    def __init__(self, server, port, **options):
+        super().__init__(server, 'sockets', port, options)
 
 
 FAILURES = ('refused', 'reset', 'dropped', 'cut', 'status', 'wrong')

@@ -64,8 +64,8 @@ def compiled(lab, name, *parts):
 
 
 class Backend:
-    """nginx with files, a sink for uploads, and an application (app.c) that
-    lets its clients wait; addresses as HOST:PORT."""
+    """nginx with files, a sink for uploads, an application (app.c) that
+    lets its clients wait, WebSockets (echo.c); addresses as HOST:PORT."""
 
     PROBE = '/probe'
     APP_SLOTS = 8
@@ -76,7 +76,10 @@ class Backend:
         self.lab = lab
         self.files = self._serve('backend', self._nginx)
         self.sink = self._serve('sink', self._sink)
-        self.clients = compiled(lab, 'clients', 'answer', 'kit')
+        compiled(lab, 'clients', 'answer', 'kit')
+        compiled(lab, 'sockets', 'kit')
+        echo = compiled(lab, 'echo', 'kit')
+        self.echo = self._serve('echo', lambda port: [echo, str(port)])
         app = compiled(lab, 'app', 'kit')
         self.app = self._serve('app', lambda port: [app, str(port),
                                                     str(self.APP_SLOTS)])
@@ -219,6 +222,9 @@ def module(name, extra, driver):
 <Location /app/>
     UpstreamPass http://app/
 </Location>
+<Location /ws/>
+    UpstreamPass http://{backend.echo}
+</Location>
 <Location /server-status>
     UpstreamPass off
 </Location>
@@ -233,6 +239,7 @@ def mod_proxy_http():
 ProxyPass /server-status !
 ProxyPass /up/ http://{backend.sink}/
 ProxyPass /app/ http://{backend.app}/
+ProxyPass /ws/ http://{backend.echo}/ upgrade=WebSocket
 ProxyPass / http://{backend.files}/
 '''
     return Httpd(BASE, ['mod_proxy.so', 'mod_proxy_http.so'], configure)
@@ -302,6 +309,11 @@ server {{
     location / {{ proxy_pass http://files; }}
     location /up/ {{ proxy_pass http://{backend.sink}/; }}
     location /app/ {{ proxy_pass http://app/; }}
+    location /ws/ {{
+        proxy_pass http://{backend.echo};
+        proxy_set_header Upgrade $http_upgrade;
+        proxy_set_header Connection upgrade;
+    }}
 }}
 ''', shape)
 
@@ -337,11 +349,15 @@ frontend front
     bind 127.0.0.1:{port} backlog 4096
     use_backend app if {{ path_beg /app/ }}
     use_backend sink if {{ path_beg /up/ }}
+    use_backend echo if {{ path_beg /ws/ }}
     default_backend files
 backend files
     server one {backend.files}
 backend sink
     server one {backend.sink}
+backend echo
+    timeout tunnel 60s
+    server one {backend.echo}
 backend app
     http-request replace-path /app(/.*) \\1
     server one {backend.app}

@@ -43,8 +43,8 @@ class Scenario:
 
 
 # They need the classes.
-from . import bodies, graceful, requests, slow, waiting  # noqa: E402
+from . import bodies, graceful, requests, slow, sockets, waiting  # noqa: E402
 
 SCENARIOS = [requests.SMALL, requests.LARGE, requests.CLOSE, bodies.DOWN,
              bodies.UP, waiting.WAITING, slow.DOWN, slow.UP,
-             graceful.GRACEFUL]
+             graceful.GRACEFUL, sockets.SOCKETS]
