@@ -5,7 +5,7 @@
 use strict;
 use warnings;
 
-use Test::More;
+use Apache::Test qw(-withtestmore);
 use File::Temp ();
 use POSIX ();
 use Time::HiRes qw(time sleep);
