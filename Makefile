@@ -134,6 +134,16 @@ build/lint/%.ok: %.c build/$(MAIN)/%.o .clang-tidy tools/lint.h
 	    || { grep -v 'warnings* generated\|^Suppressed\|^Use -' $@.$$$$; \
 	    rm -f $@.$$$$; exit 1; }; mv $@.$$$$ $@
 
+# The example of a module that uses the hooks; t/220-hooks.t runs it.
+EXAMPLE := build/examples/mod_upstream_example.so
+
+$(EXAMPLE): docs/examples/mod_upstream_example.c mod_upstream_proxy.h
+	@mkdir -p $(@D)
+	$(if $(V),,@echo '  $@';)$(MAIN) $(UP_CFLAGS) \
+	    -fvisibility=default -fPIC -shared -o $@.$$$$ $< && mv $@.$$$$ $@
+
+examples: $(EXAMPLE)
+
 install: $(MODULE)
 	$(APXS) -i -a -n upstream_proxy $(MODULE)
 
@@ -170,7 +180,7 @@ fuzz: $(UP_FUZZ_PROGRAMS)
 	        build/fuzz/found/$$name $$(ls -d fuzz/corpus/$$name 2>&-); \
 	done
 
-test: $(MODULE)
+test: $(MODULE) $(EXAMPLE)
 	t/TEST $(T)
 
 # The suite with a module that counts which of its lines are run.
@@ -203,5 +213,6 @@ clean:
 
 FORCE:
 
-.PHONY: all objects headers install deps check lint unit fuzz test coverage \
+.PHONY: all examples objects headers install deps check lint unit fuzz \
+    test coverage \
     smoke check-asan bench demo clean FORCE

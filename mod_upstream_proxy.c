@@ -9,6 +9,7 @@
 #include "config/group.h"
 #include "config/log.h"
 #include "config/pass.h"
+#include "config/phase_hooks.h"
 #include "config/process.h"
 #include "config/settings.h"
 #include "config/temp_path.h"
@@ -248,6 +249,18 @@ static int on_post_config(apr_pool_t *pconf, apr_pool_t *plog,
     return status == OK ? up_group_post_config(pconf, s) : status;
 }
 
+/* Others may hook in their post_config. */
+static int on_post_config_last(apr_pool_t *pconf, apr_pool_t *plog,
+                               apr_pool_t *ptemp, server_rec *s)
+{
+    (void)pconf;
+    (void)plog;
+    (void)ptemp;
+    (void)s;
+    up_hooks_find();
+    return OK;
+}
+
 static void on_child_init(apr_pool_t *p, server_rec *s)
 {
     apr_status_t rv;
@@ -289,6 +302,7 @@ static void register_hooks(apr_pool_t *p)
     up_last_chunk_register();
     up_drive_loop_register();
     up_jump_register();
+    up_request_register();
     up_variables_register(p);
     up_zones_register();
     ap_hook_pre_config(on_pre_config, NULL, NULL, APR_HOOK_MIDDLE);
@@ -296,6 +310,8 @@ static void register_hooks(apr_pool_t *p)
     ap_hook_check_config(on_check_config_last, NULL, NULL,
                          APR_HOOK_REALLY_LAST);
     ap_hook_post_config(on_post_config, NULL, NULL, APR_HOOK_MIDDLE);
+    ap_hook_post_config(on_post_config_last, NULL, NULL,
+                        APR_HOOK_REALLY_LAST);
     ap_hook_child_init(on_child_init, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_child_stopping(on_child_stopping, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_pre_connection(on_pre_connection, NULL, NULL, APR_HOOK_MIDDLE);

@@ -46,6 +46,7 @@
 #include "config/group.h"
 #include "config/pass.h"
 #include "config/settings.h"
+#include "exchange/request_head.h"
 #include "exchange/retry.h"
 #include "exchange/trail.h"
 #include "exchange/tunnel.h"
@@ -106,6 +107,10 @@ struct up_request_t {
     int connecting;     /* a connect is under way */
     int fresh;          /* no pooled connection for the next try */
     int stale_used;     /* the free retry has been used */
+    up_stage_e stage;   /* of the try; stays what it was when it failed */
+    up_reqhead_t *head; /* to be edited before each try, NULL: it is not */
+    const char *wish;   /* the server that a module wants, NULL: none does */
+    int asked;          /* the modules have been */
     unsigned int fail;  /* bit of up_fail_e, why NEXT was entered */
     const char *reason; /* in words */
     apr_status_t rv;    /* and as a status, 0: none */
@@ -170,6 +175,22 @@ up_verdict_e up_machine_wait_bell(up_request_t *ur);
  *         been answered, with another state
  */
 up_verdict_e up_machine_choose(up_request_t *ur, apr_time_t now);
+
+/** Asks other modules, once a try, which server it shall be. */
+void up_machine_wish(up_request_t *ur);
+
+/** Takes a server: the one that was wished for, or the method's choice. */
+up_peer_t *up_machine_pick(up_request_t *ur, apr_time_t now);
+
+/** The connection stands: other modules are told, and may change the head; on
+ * to SEND. */
+up_verdict_e up_machine_ready(up_request_t *ur, const char *why);
+
+/** up_retry_decide, and what other modules say of it. */
+up_retry_e up_machine_decide(up_request_t *ur, up_retry_facts_t *facts);
+
+/** At the end: has it failed? Then other modules may change the status. */
+void up_machine_tell_failed(up_request_t *ur);
 
 /** The place in the queue, if any, is another's. */
 void up_machine_unqueue(up_request_t *ur);

@@ -75,7 +75,7 @@ static int look(up_request_t *ur, apr_time_t now)
     if (up_balancer_another(ur->pick, now) && up_queue_yield(&ur->place)) {
         return 0;
     }
-    ur->peer = up_balancer_pick(ur->pick, now);
+    ur->peer = up_machine_pick(ur, now);
     return ur->peer || !up_balancer_full(ur->pick, now);
 }
 
@@ -95,12 +95,12 @@ up_verdict_e up_machine_choose(up_request_t *ur, apr_time_t now)
     up_queue_t *queue = ur->pick->peers->queue;
 
     if (!queue || ur->pick->ntried) {
-        ur->peer = up_balancer_pick(ur->pick, now);
+        ur->peer = up_machine_pick(ur, now);
         return UP_AGAIN;
     }
     if (!ur->place.queue) {
         if (!up_queue_busy(queue)) {
-            ur->peer = up_balancer_pick(ur->pick, now);
+            ur->peer = up_machine_pick(ur, now);
             if (ur->peer || !up_balancer_full(ur->pick, now)) {
                 return UP_AGAIN;
             }

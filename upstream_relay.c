@@ -6,6 +6,7 @@
 
 #include "apr_strings.h"
 #include "config/log.h"
+#include "config/phase_hooks.h"
 #include "exchange/error_type.h"
 #include "exchange/trailers.h"
 #include "http_core.h"
@@ -13,6 +14,23 @@
 
 /* ------------------------------------------------------------------------ */
 /* BODY */
+
+static void tell_change(const up_request_t *ur, up_change_e change)
+{
+    const char *server = up_trail_last(ur->trail)->peer;
+
+    if (change == UP_CHANGE_NONE) {
+        return;
+    }
+    if (change == UP_CHANGE_OUT) {
+        ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, ur->r, UPLOGNO(0424)
+                      "upstream server %s temporarily disabled "
+                      "(max_fails, fail_timeout of UpstreamServer)", server);
+    }
+    up_hooks_peer_state_changed(ur->pass->group->name, server,
+                                change == UP_CHANGE_OUT ? UP_PEER_OUT
+                                                        : UP_PEER_UP);
+}
 
 void up_machine_release(up_request_t *ur, int reusable,
                         up_outcome_e outcome)
@@ -41,12 +59,8 @@ void up_machine_release(up_request_t *ur, int reusable,
     if (ur->peer) {
         timing.header = tried->header_time;
         timing.response = tried->response_time;
-        if (up_balancer_done(ur->pick, ur->peer, outcome, &timing, now)) {
-            ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, ur->r, UPLOGNO(0424)
-                          "upstream server %s temporarily disabled "
-                          "(max_fails, fail_timeout of UpstreamServer)",
-                          tried->peer);
-        }
+        tell_change(ur, up_balancer_done(ur->pick, ur->peer, outcome, &timing,
+                                         now));
         ur->peer = NULL;
     }
 }
@@ -301,7 +315,7 @@ up_verdict_e up_step_next(up_request_t *ur)
     unsigned int fail = ur->fail;
 
     up_machine_facts(ur, fail, &facts);
-    decision = up_retry_decide(&facts);
+    decision = up_machine_decide(ur, &facts);
     log_failure(ur, decision, &facts);
     if (decision == UP_RETRY_STALE) {
         return try_again_fresh(ur);
@@ -342,6 +356,8 @@ up_verdict_e up_step_finish(up_request_t *ur)
                                                          : UP_OUTCOME_NONE);
     up_machine_unqueue(ur);
     up_machine_unhang_bell(ur);
+    up_machine_tell_failed(ur);
+    up_hooks_log(ur->r, ur);
     up_client_close(ur->client);
     if (!ur->body->whole) {
         c->keepalive = AP_CONN_CLOSE; /* do not wait for its rest */

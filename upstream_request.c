@@ -10,6 +10,7 @@
 
 #include "apr_strings.h"
 #include "config/log.h"
+#include "config/phase_hooks.h"
 #include "exchange/early_hints.h"
 #include "exchange/error_type.h"
 #include "exchange/jump.h"
@@ -79,19 +80,6 @@ void up_machine_rearm(up_request_t *ur)
     ur->owes = 0;
 }
 
-up_verdict_e up_machine_go(up_request_t *ur, up_state_e to, const char *why)
-{
-    ap_assert(rows[ur->state].may_go & BIT(to));
-    ap_log_rerror(APLOG_MARK, APLOG_TRACE1, 0, ur->r, "%s -> %s (%s)",
-                  rows[ur->state].name, rows[to].name, why);
-    if (to != UP_NEXT && to != UP_FINISH && to != UP_ENDED) {
-        ur->trail->activity = rows[to].activity;
-    }
-    ur->state = to;
-    up_machine_rearm(ur);
-    return UP_AGAIN;
-}
-
 static up_stage_e stage_of(up_state_e state)
 {
     switch (state) {
@@ -110,12 +98,26 @@ static up_stage_e stage_of(up_state_e state)
     }
 }
 
+up_verdict_e up_machine_go(up_request_t *ur, up_state_e to, const char *why)
+{
+    ap_assert(rows[ur->state].may_go & BIT(to));
+    ap_log_rerror(APLOG_MARK, APLOG_TRACE1, 0, ur->r, "%s -> %s (%s)",
+                  rows[ur->state].name, rows[to].name, why);
+    if (to != UP_NEXT && to != UP_FINISH && to != UP_ENDED) {
+        ur->trail->activity = rows[to].activity;
+        ur->stage = stage_of(to);
+    }
+    ur->state = to;
+    up_machine_rearm(ur);
+    return UP_AGAIN;
+}
+
 /* The failure in a word, unless who found it knows better. */
 static void name_failure(const up_request_t *ur, up_try_t *tried)
 {
     up_error_facts_t facts = {
         .fail = ur->fail,
-        .stage = stage_of(ur->state),
+        .stage = ur->stage,
         .rv = ur->rv,
         .total = up_machine_total_over(ur),
         .answered = ur->leg.received > 0
@@ -323,6 +325,10 @@ up_request_t *up_request_make(request_rec *r, const up_pass_t *pass,
     ur->trail->pass = ur->pass;
     ur->trail->activity = rows[UP_RECEIVE].activity;
     up_note_make(r)->trail = ur->trail;
+    *pstatus = up_hooks_pre_connect(r, ur);
+    if (*pstatus != OK) {
+        return NULL;
+    }
     ur->client = up_client_open(r);
     ur->body = up_reqbody_make(r, settings, ur->client);
     up_jump_bring_body(r, ur->body);

@@ -22,6 +22,9 @@ typedef enum up_verdict_e {
     UP_DONE   /* take the result; everything is released */
 } up_verdict_e;
 
+/** register_hooks: what other modules may ask for. */
+void up_request_register(void);
+
 /**
  * Makes the machine for a request whose pass is `pass`.
  * @return NULL when the request is answered without a backend: *pstatus is

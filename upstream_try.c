@@ -6,6 +6,7 @@
 
 #include "apr_strings.h"
 #include "config/log.h"
+#include "config/phase_hooks.h"
 #include "exchange/force_ranges.h"
 #include "exchange/rate.h"
 #include "exchange/jump.h"
@@ -25,7 +26,7 @@
 /* Builds the head, once for all tries. */
 static apr_status_t build_head(up_request_t *ur)
 {
-    up_reqhead_t what;
+    up_reqhead_t what = { 0 };
     apr_bucket *bucket;
     apr_status_t rv = up_reqbody_frame(ur->body);
 
@@ -36,11 +37,14 @@ static apr_status_t build_head(up_request_t *ur)
     what.target = ur->target;
     what.body_length = ur->body->length;
     what.chunked = ur->body->chunked;
+    what.kept = up_hooks_want_request();
     rv = up_reqhead_build(ur->r, ur->settings, &what,
                           ur->r->connection->bucket_alloc, &bucket);
     if (rv == APR_SUCCESS) {
         up_reqbody_begin(ur->body, bucket);
         ur->leg.upgrade = what.upgrade;
+        ur->head = what.kept ? apr_pmemdup(ur->r->pool, &what, sizeof(what))
+                             : NULL;
     }
     return rv;
 }
@@ -129,6 +133,7 @@ up_verdict_e up_step_select(up_request_t *ur)
         ur->awaits_name = 0;
         up_balancer_recount(ur->pick, ur->settings->next_upstream_tries);
     }
+    up_machine_wish(ur);
     verdict = up_machine_choose(ur, now);
     if (verdict == UP_WAIT || ur->state != UP_SELECT) {
         return verdict;
@@ -146,6 +151,7 @@ up_verdict_e up_step_select(up_request_t *ur)
     if (!ur->peer) {
         return up_machine_fail(ur, UP_FAIL_NOLIVE, 0, "no live upstreams");
     }
+    ur->asked = 0;
     ur->fresh = 0;
     return up_machine_go(ur, UP_CONNECT, ur->peer->name);
 }
@@ -161,8 +167,8 @@ static up_verdict_e connected(up_request_t *ur)
     tried->reused = conn->reused;
     tried->connect_time = conn->reused ? 0 : apr_time_now() - tried->started;
     conn->requests++;
-    return up_machine_go(ur, UP_SEND, conn->reused ? "pooled connection"
-                                                   : "connected");
+    return up_machine_ready(ur, conn->reused ? "pooled connection"
+                                             : "connected");
 }
 
 /* What came of connecting, at once or in the end. */
@@ -409,10 +415,15 @@ static up_verdict_e respond(up_request_t *ur, const up_head_t *head,
     up_range_t range;
     up_range_e part;
     int buffering = wishes->buffering;
+    int status;
     up_store_t *store = NULL;
 
     up_reshead_apply(ur->r, ur->settings, head, &ur->leg.framing, &relay);
     up_wishes_grant(ur->r, wishes);
+    status = up_hooks_response_in(ur->r, ur);
+    if (status != OK) {
+        return up_machine_finish(ur, status, "refused by a hook");
+    }
     heed_keep_alive(&ur->leg, relay.keep_alive);
     if (buffering) {
         store = up_store_begin(ur->r, ur->settings, head);

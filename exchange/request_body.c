@@ -307,6 +307,14 @@ void up_reqbody_begin(up_reqbody_t *body, apr_bucket *head)
     up_reqbody_rewind(body);
 }
 
+void up_reqbody_exchange_head(up_reqbody_t *body, apr_bucket *head)
+{
+    ap_assert(!body->consumed && !body->moving);
+    apr_bucket_delete(APR_BRIGADE_FIRST(body->bytes));
+    APR_BRIGADE_INSERT_HEAD(body->bytes, head);
+    up_reqbody_rewind(body);
+}
+
 void up_reqbody_rewind(up_reqbody_t *body)
 {
     body->at = APR_BRIGADE_FIRST(body->bytes);

@@ -76,6 +76,9 @@ apr_status_t up_reqbody_frame(up_reqbody_t *body);
 /** Puts the head in front of the framed body; once a request. */
 void up_reqbody_begin(up_reqbody_t *body, apr_bucket *head);
 
+/** Another head in its place, before a byte of the try is sent. */
+void up_reqbody_exchange_head(up_reqbody_t *body, apr_bucket *head);
+
 /** Back to the first byte, for a try on another connection. */
 void up_reqbody_rewind(up_reqbody_t *body);
 

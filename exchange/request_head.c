@@ -354,5 +354,84 @@ apr_status_t up_reqhead_build(request_rec *r, const up_settings_t *settings,
                    what->chunked && settings->pass_trailers);
     }
     *pbucket = write_twice(&plan, alloc);
+    if (what->kept) {
+        what->plan = apr_pmemdup(r->pool, &plan, sizeof(plan));
+    }
+    return APR_SUCCESS;
+}
+
+/* What the exchange itself answers for. */
+static int is_guarded(const char *name)
+{
+    static const char *const names[] = {
+        "Content-Length", "Transfer-Encoding", "Connection", "TE", "Trailer",
+        "Upgrade", "HTTP2-Settings", "Keep-Alive", NULL
+    };
+    int i;
+
+    for (i = 0; names[i] && !up_field_is(names[i], name); i++) {
+    }
+    return names[i] != NULL;
+}
+
+apr_table_t *up_reqhead_fields(apr_pool_t *p, const up_reqhead_t *what)
+{
+    const plan_t *plan = what->plan;
+    apr_table_t *fields = apr_table_make(p, plan->nlines + 4);
+    int i;
+
+    for (i = 0; i < plan->nlines; i++) {
+        if (!is_guarded(plan->lines[i].name)) {
+            apr_table_addn(fields, plan->lines[i].name, plan->lines[i].value);
+        }
+    }
+    return fields;
+}
+
+/* Those that may not be changed; of the fields, whether `host` is one. */
+static void add_guarded(plan_t *plan, const plan_t *from, int host)
+{
+    int i;
+
+    for (i = 0; i < from->nlines; i++) {
+        const line_t *line = &from->lines[i];
+
+        if (is_guarded(line->name)
+            || (!host && up_field_is(line->name, "Host"))) {
+            add(plan, line->name, line->value);
+        }
+    }
+}
+
+apr_status_t up_reqhead_rewrite(request_rec *r, const up_reqhead_t *what,
+                                const apr_table_t *fields,
+                                apr_bucket_alloc_t *alloc,
+                                apr_bucket **pbucket)
+{
+    const apr_array_header_t *entries = apr_table_elts(fields);
+    const plan_t *from = what->plan;
+    plan_t plan = *from;
+    int i;
+
+    plan.lines = apr_palloc(r->pool, (apr_size_t)(from->nlines
+                                                  + entries->nelts)
+                                         * sizeof(*plan.lines));
+    plan.nlines = 0;
+    for (i = 0; i < entries->nelts; i++) {
+        const apr_table_entry_t *field =
+            &APR_ARRAY_IDX(entries, i, apr_table_entry_t);
+
+        if (!up_field_name_ok(field->key) || strpbrk(field->val, "\r\n")) {
+            ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, r, UPLOGNO(0880)
+                          "a module has set a field that cannot be sent: "
+                          "\"%s\"", ap_escape_logitem(r->pool, field->key));
+            return APR_EGENERAL;
+        }
+        if (!is_guarded(field->key)) {
+            add(&plan, field->key, field->val);
+        }
+    }
+    add_guarded(&plan, from, apr_table_get(fields, "Host") != NULL);
+    *pbucket = write_twice(&plan, alloc);
     return APR_SUCCESS;
 }

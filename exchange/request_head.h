@@ -22,6 +22,8 @@ typedef struct up_reqhead_t {
     int chunked;           /* Transfer-Encoding: chunked */
     const char *upgrade;   /* set by up_reqhead_build: the protocols that are
                               offered and allowed, NULL: none */
+    int kept;              /* for up_reqhead_rewrite */
+    const void *plan;      /* set by up_reqhead_build, if kept */
 } up_reqhead_t;
 
 /**
@@ -34,6 +36,20 @@ apr_status_t up_reqhead_build(request_rec *r, const up_settings_t *settings,
                               up_reqhead_t *what,
                               apr_bucket_alloc_t *alloc,
                               apr_bucket **pbucket);
+
+/** The fields of a kept head that may be changed, as a table in pool p: not
+ * those of framing, connection and upgrade. */
+apr_table_t *up_reqhead_fields(apr_pool_t *p, const up_reqhead_t *what);
+
+/**
+ * The same head with these fields in the place of up_reqhead_fields'; a Host
+ * that is missing stays.
+ * @return APR_EGENERAL: a name or value that would break the head (logged)
+ */
+apr_status_t up_reqhead_rewrite(request_rec *r, const up_reqhead_t *what,
+                                const apr_table_t *fields,
+                                apr_bucket_alloc_t *alloc,
+                                apr_bucket **pbucket);
 
 /** The method that is sent: UpstreamMethod or the client's. NULL: failed. */
 const char *up_reqhead_method(request_rec *r, const up_settings_t *settings);

@@ -67,6 +67,9 @@ int up_retry_worth(const up_retry_facts_t *facts)
 
 const char *up_retry_obstacle(const up_retry_facts_t *facts)
 {
+    if (facts->vetoed) {
+        return "another module allows no other try";
+    }
     if ((facts->fail & UP_FAIL_NOLIVE) && facts->addressless) {
         return "no server of the group has an address, see UP0105 at the "
                "start of the log, or UP0763";

@@ -25,6 +25,7 @@ typedef struct up_retry_facts_t {
     int reused;             /* the connection came from the pool */
     int answered;           /* a byte of a response had arrived */
     int stale_before;       /* this request had its free retry already */
+    int vetoed;             /* another module wants no other try */
 } up_retry_facts_t;
 
 typedef enum up_retry_e {

@@ -25,7 +25,7 @@ static int was_tried(const up_pick_t *pick, const up_peer_t *peer)
     return 0;
 }
 
-static void note_tried(up_pick_t *pick, const up_peer_t *peer)
+void up_balancer_note(up_pick_t *pick, const up_peer_t *peer)
 {
     unsigned int *larger;
 
@@ -110,7 +110,7 @@ up_peer_t *up_balancer_pick(up_pick_t *pick, apr_time_t now)
     }
     apr_thread_mutex_unlock(peers->lock);
     if (peer) {
-        note_tried(pick, peer);
+        up_balancer_note(pick, peer);
     }
     else if (!pick->ntried) {
         pick->on_backup = 0; /* it may come again, from a queue */
@@ -118,8 +118,9 @@ up_peer_t *up_balancer_pick(up_pick_t *pick, apr_time_t now)
     return peer;
 }
 
-int up_balancer_done(up_pick_t *pick, up_peer_t *peer, up_outcome_e outcome,
-                     const up_timing_t *timing, apr_time_t now)
+up_change_e up_balancer_done(up_pick_t *pick, up_peer_t *peer,
+                             up_outcome_e outcome, const up_timing_t *timing,
+                             apr_time_t now)
 {
     up_peers_t *peers = pick->peers;
 

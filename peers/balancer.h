@@ -60,6 +60,9 @@ extern const up_balancer_t up_balancer_round_robin;
 int up_balancer_usable_locked(const up_pick_t *pick, const up_peer_t *peer,
                               apr_time_t now);
 
+/** The peer has been taken for this request: not again. */
+void up_balancer_note(up_pick_t *pick, const up_peer_t *peer);
+
 /**
  * Starts a request's search. tries = the servers that are not down, backups
  * included, capped by `max_tries` (0: no cap), as in nginx.
@@ -81,10 +84,11 @@ up_peer_t *up_balancer_pick(up_pick_t *pick, apr_time_t now);
  * Ends the try on `peer` and uses up one of the tries; with UP_OUTCOME_OK
  * nothing more follows.
  * @param timing of the try, NULL: nothing is known
- * @return 1 when the failure took the peer out of service
+ * @return what it has come to
  */
-int up_balancer_done(up_pick_t *pick, up_peer_t *peer, up_outcome_e outcome,
-                     const up_timing_t *timing, apr_time_t now);
+up_change_e up_balancer_done(up_pick_t *pick, up_peer_t *peer,
+                             up_outcome_e outcome, const up_timing_t *timing,
+                             apr_time_t now);
 
 /**
  * Is there another peer that could be tried now? Used to keep a real answer

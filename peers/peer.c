@@ -271,36 +271,45 @@ static int count_failure(up_peer_t *peer, apr_time_t now)
     return fails >= max_fails;
 }
 
+/* Of those that see it answer again one tells. Lock held. */
+static up_change_e reset_failures(up_peer_t *peer)
+{
+    int max_fails = peer->server->max_fails;
+    int fails = atomic_exchange(&peer->state->fails, 0);
+
+    return max_fails && fails >= max_fails ? UP_CHANGE_BACK : UP_CHANGE_NONE;
+}
+
 /* What was done with the peer comes before its end. */
 static void let_go(up_peer_t *peer)
 {
     atomic_fetch_sub_explicit(&peer->held, 1, memory_order_release);
 }
 
-int up_peer_give(up_peers_t *peers, up_peer_t *peer, up_outcome_e outcome,
-                 apr_time_t now)
+up_change_e up_peer_give(up_peers_t *peers, up_peer_t *peer,
+                         up_outcome_e outcome, apr_time_t now)
 {
     up_peerstate_t *state = peer->state;
-    int out = 0;
+    up_change_e change = UP_CHANGE_NONE;
 
     up_count_down(&state->in_use, peer->cell);
     up_queue_wake(peers->queue);
     if (outcome == UP_OUTCOME_NONE) {
         let_go(peer);
-        return 0;
+        return UP_CHANGE_NONE;
     }
     apr_thread_mutex_lock(peers->lock);
     if (peers->single) {
-        out = 0;
+        change = UP_CHANGE_NONE;
     }
     else if (outcome == UP_OUTCOME_FAILED) {
-        out = count_failure(peer, now);
+        change = count_failure(peer, now) ? UP_CHANGE_OUT : UP_CHANGE_NONE;
     }
     else if (GET(&state->accessed) < GET(&state->checked)) {
         /* chosen after its last failure, and answered */
-        SET(&state->fails, 0);
+        change = reset_failures(peer);
     }
     apr_thread_mutex_unlock(peers->lock);
     let_go(peer);
-    return out;
+    return change;
 }

@@ -162,12 +162,19 @@ typedef enum up_outcome_e {
                           or the connection was stale */
 } up_outcome_e;
 
+/** What that has made of the peer. */
+typedef enum up_change_e {
+    UP_CHANGE_NONE,
+    UP_CHANGE_OUT, /* failed too often, it rests */
+    UP_CHANGE_BACK /* has rested, and answers again */
+} up_change_e;
+
 /**
  * Ends a try: in_use, failures, and the hold on the peer, which may be gone
  * afterwards. Takes the lock itself.
- * @return 1 when this failure took the peer out (the caller logs it)
+ * @return the caller logs it
  */
-int up_peer_give(up_peers_t *peers, up_peer_t *peer, up_outcome_e outcome,
-                 apr_time_t now);
+up_change_e up_peer_give(up_peers_t *peers, up_peer_t *peer,
+                         up_outcome_e outcome, apr_time_t now);
 
 #endif

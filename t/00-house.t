@@ -29,11 +29,11 @@ my @LAYERS = (
     [qw(transport/)],
     [qw(exchange/ backend_pipe)],
     [qw(upstream_request upstream_machine upstream_queue upstream_relay
-        upstream_try upstream_tunnel)],
+        upstream_try upstream_tunnel upstream_view)],
     [qw(drivers/)],
     [qw(observe/)],
     [qw(mod_upstream_proxy.c)],
-    [qw(t/unit/ fuzz/ bench/ tools/)],
+    [qw(t/unit/ fuzz/ bench/ tools/ docs/examples/)],
 );
 my $PURE = 0;
 my $TESTS = $#LAYERS;
