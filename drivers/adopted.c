@@ -196,9 +196,11 @@ static up_turn_e run(up_watch_t *watch, unsigned int events,
     a->c->current_thread = thread;
     a->c->sbh = slot; /* whoever works on it now has it */
     take_events(a, events);
+    up_source_apart(a->source, side);
     turn = run_phase(a, events, side);
     if (turn != UP_TURN_GONE) {
         a->c->sbh = NULL;
+        up_source_apart(a->source, 0);
     }
     if (slot) {
         ap_update_child_status(slot, SERVER_READY, NULL);

@@ -163,6 +163,20 @@ subtest 'as ever' => sub {
     is $res->status . ' ' . $res->body, '502 waited',
         'an error page from a backend';
     is $k->get('/sync/wait/0.1')->body, 'waited', 'UpstreamAsync off';
+    for my $to ('/sync/quick', '/cgi/echo') {
+        my $late = adopted(timeout => 4);
+        $late->send("POST $to HTTP/1.1\r\nHost: x\r\n"
+            . "Content-Length: 9\r\n\r\nhel");
+        for my $part ('lo ', 'you') {
+            sleep 0.3;
+            $late->send($part);
+        }
+        my $res = $late->response;
+        is $res->status, 200, "$to: a body that comes in pieces";
+        is $res->header('X-Body') // $res->body, $to =~ /cgi/ ? 'got 9' : 9,
+            'is read whole';
+        ok $late->idle, 'on a connection that is kept';
+    }
     $k->send(join '', map { "GET $_ HTTP/1.1\r\nHost: x\r\n\r\n" }
         qw(/small.txt /p/quick /cgi/slow /p/wait/0.1 /small.txt));
     is tally(map { $k->response } 1 .. 5),

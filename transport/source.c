@@ -16,6 +16,7 @@ struct up_source_t {
     int sole;    /* the core keeps nothing: its socket may be read for it */
     int drained; /* that was read empty, and there was no edge since */
     int ended;   /* the end was signalled: it will not be again */
+    int apart;   /* whoever reads now is not told of edges */
 };
 
 static ap_filter_rec_t *source_filter;
@@ -65,7 +66,7 @@ static apr_status_t source_in(ap_filter_t *f, apr_bucket_brigade *bb,
     int empty = APR_BRIGADE_EMPTY(bb);
     apr_status_t rv;
 
-    if (f->next->frec != ap_core_input_filter_handle) {
+    if (source->apart || f->next->frec != ap_core_input_filter_handle) {
         return ap_get_brigade(f->next, bb, mode, block, readbytes);
     }
     if (block == APR_NONBLOCK_READ
@@ -102,6 +103,15 @@ up_source_t *up_source_make(conn_rec *c)
     source->c = c;
     ap_add_input_filter_handle(source_filter, source, NULL, c);
     return source;
+}
+
+void up_source_apart(up_source_t *source, int apart)
+{
+    if (apart || source->apart) {
+        source->drained = 0;
+        source->sole = 0;
+    }
+    source->apart = apart;
 }
 
 void up_source_stirred(up_source_t *source, int ended)

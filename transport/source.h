@@ -30,4 +30,11 @@ up_source_t *up_source_make(conn_rec *c);
  */
 void up_source_stirred(up_source_t *source, int ended);
 
+/**
+ * From now on the connection is read by a thread that may block and waits for
+ * the socket by itself: edges come when it is done, so each read asks the
+ * socket. With 0 that is over.
+ */
+void up_source_apart(up_source_t *source, int apart);
+
 #endif
