@@ -337,6 +337,13 @@ int up_reqbody_sent(const up_reqbody_t *body)
     return at_end(body) && (body->whole || !body->streamed);
 }
 
+void up_reqbody_forget(up_reqbody_t *body)
+{
+    apr_brigade_cleanup(body->bytes);
+    body->at = APR_BRIGADE_SENTINEL(body->bytes);
+    body->consumed = 1;
+}
+
 int up_reqbody_starved(const up_reqbody_t *body)
 {
     return at_end(body) && body->streamed && !body->whole;

@@ -88,6 +88,9 @@ int up_reqbody_replayable(const up_reqbody_t *body);
 /** Has all of it been sent? */
 int up_reqbody_sent(const up_reqbody_t *body);
 
+/** All has been sent and nothing will be again: frees it. */
+void up_reqbody_forget(up_reqbody_t *body);
+
 /** Is it the client that the sending waits for? */
 int up_reqbody_starved(const up_reqbody_t *body);
 

@@ -8,11 +8,13 @@
 #include <string.h>
 
 #include "apr_strings.h"
+#include "exchange/request_body.h"
 #include "exchange/response_head.h"
 #include "exchange/upgrade.h"
 #include "exchange/wsframes.h"
 
 #define ROOM 16384 /* most bytes of one read, on the stack */
+#define QUIET 4096 /* so little between two waits is frames, no stream */
 
 struct up_tunnel_t {
     request_rec *r;
@@ -39,6 +41,8 @@ struct up_tunnel_t {
 
     apr_off_t from_client;
     apr_off_t to_client;
+    apr_off_t trimmed_at;         /* from_client, when memory was given back;
+                                     -1: it has not been */
     const char *why;
 };
 
@@ -56,6 +60,7 @@ up_tunnel_t *up_tunnel_make(request_rec *r, const up_settings_t *settings,
         tunnel->most = ROOM;
     }
     tunnel->bb = apr_brigade_create(r->pool, r->connection->bucket_alloc);
+    tunnel->trimmed_at = -1;
     tunnel->why = "by the client";
     return tunnel;
 }
@@ -336,6 +341,22 @@ static void move_downward(up_tunnel_t *tunnel, up_want_t *want, int *pmoved)
 
 /* ------------------------------------------------------------------------ */
 
+/* Thousands may wait. A block is left of the last read; at the beginning, of
+ * both heads as well. Not where much flows: it is wanted again at once. */
+static void trim(up_tunnel_t *tunnel)
+{
+    apr_off_t since = tunnel->from_client - tunnel->trimmed_at;
+
+    if (tunnel->trimmed_at < 0) {
+        up_reqbody_forget(tunnel->leg->body);
+        up_client_trim(tunnel->client, 4);
+    }
+    else if (since && since < QUIET) {
+        up_client_trim(tunnel->client, 1);
+    }
+    tunnel->trimmed_at = tunnel->from_client;
+}
+
 apr_status_t up_tunnel_step(up_tunnel_t *tunnel, int half, up_want_t *want)
 {
     up_want_t now;
@@ -359,6 +380,9 @@ apr_status_t up_tunnel_step(up_tunnel_t *tunnel, int half, up_want_t *want)
     } while (moved);
     if (any) {
         rearm(tunnel);
+    }
+    if (!half) {
+        trim(tunnel);
     }
     want->backend |= now.backend;
     want->client |= now.client;

@@ -146,6 +146,7 @@ MAIN
     my $threads = threads_of($child);
     my $descriptors;
     for my $round (1 .. 3) {
+        my $memory = Up::Crowd::field_of($child, 'VmRSS');
         my @all = crowd($n, $s, GET => '/p/tunnel',
             ['Upgrade' => 'websocket', 'Connection' => 'Upgrade']);
         is scalar(grep { $_->response->status == 101 } @all), $n,

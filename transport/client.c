@@ -13,6 +13,7 @@
 #include "http_protocol.h"
 #include "http_request.h"
 #include "http_ssl.h"
+#include "mpm_common.h"
 #include "util_filter.h"
 
 /* Memory handed to the core at once stays below this, whatever
@@ -489,6 +490,30 @@ void up_client_switch_input(up_client_t *client)
         client->skip_eos = 1;
         client->fd = stream_fd(r->connection);
     }
+}
+
+#define TRIM_MOST 4 /* blocks */
+
+/* An allocator has no function for it: a free block is one that it gives, and
+ * takes back while it may keep none. */
+void up_client_trim(up_client_t *client, int most)
+{
+    apr_pool_t *p = client->r->connection->pool;
+    apr_allocator_t *allocator = apr_pool_allocator_get(p);
+    apr_memnode_t *blocks[TRIM_MOST];
+    int n;
+
+    if (!client->net || apr_allocator_owner_get(allocator) != p) {
+        return; /* others use it, too */
+    }
+    apr_allocator_max_free_set(allocator, 1);
+    for (n = 0; n < most && n < TRIM_MOST; n++) {
+        blocks[n] = apr_allocator_alloc(allocator, APR_BUCKET_BUFF_SIZE);
+    }
+    while (n > 0) {
+        apr_allocator_free(allocator, blocks[--n]);
+    }
+    apr_allocator_max_free_set(allocator, ap_max_mem_free);
 }
 
 int up_client_shut(up_client_t *client)

@@ -133,6 +133,12 @@ void up_client_switch(up_client_t *client);
 void up_client_switch_input(up_client_t *client);
 
 /**
+ * The connection will be quiet for long: memory that its allocator keeps for
+ * the next buffer goes back to the system. `most`: blocks that may be there.
+ */
+void up_client_trim(up_client_t *client, int most);
+
+/**
  * Everything has been passed, and no byte is pending: tells the client that
  * no more will come, while it may go on sending.
  * @return 1; 0: it cannot be told without closing (TLS, HTTP/2)
