@@ -14,7 +14,6 @@
 #include "exchange/wsframes.h"
 
 #define ROOM 16384 /* most bytes of one read, on the stack */
-#define QUIET 4096 /* so little between two waits is frames, no stream */
 
 struct up_tunnel_t {
     request_rec *r;
@@ -41,8 +40,7 @@ struct up_tunnel_t {
 
     apr_off_t from_client;
     apr_off_t to_client;
-    apr_off_t trimmed_at;         /* from_client, when memory was given back;
-                                     -1: it has not been */
+    int trims;                    /* 0, 1, 2: done */
     const char *why;
 };
 
@@ -60,7 +58,6 @@ up_tunnel_t *up_tunnel_make(request_rec *r, const up_settings_t *settings,
         tunnel->most = ROOM;
     }
     tunnel->bb = apr_brigade_create(r->pool, r->connection->bucket_alloc);
-    tunnel->trimmed_at = -1;
     tunnel->why = "by the client";
     return tunnel;
 }
@@ -341,20 +338,18 @@ static void move_downward(up_tunnel_t *tunnel, up_want_t *want, int *pmoved)
 
 /* ------------------------------------------------------------------------ */
 
-/* Thousands may wait. A block is left of the last read; at the beginning, of
- * both heads as well. Not where much flows: it is wanted again at once. */
+/* Thousands may wait: what both heads and the first read have left goes. Later
+ * reads leave nothing (source.h), and a system call a frame would be felt. */
 static void trim(up_tunnel_t *tunnel)
 {
-    apr_off_t since = tunnel->from_client - tunnel->trimmed_at;
-
-    if (tunnel->trimmed_at < 0) {
+    if (!tunnel->trims) {
         up_reqbody_forget(tunnel->leg->body);
-        up_client_trim(tunnel->client, 4);
     }
-    else if (since && since < QUIET) {
-        up_client_trim(tunnel->client, 1);
+    else if (tunnel->trims > 1 || !tunnel->from_client) {
+        return;
     }
-    tunnel->trimmed_at = tunnel->from_client;
+    up_client_trim(tunnel->client, 4);
+    tunnel->trims += tunnel->from_client ? 2 : 1;
 }
 
 apr_status_t up_tunnel_step(up_tunnel_t *tunnel, int half, up_want_t *want)

@@ -5,6 +5,8 @@
 #include "transport/source.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "apr_portable.h"
@@ -21,28 +23,43 @@ struct up_source_t {
 
 static ap_filter_rec_t *source_filter;
 
+/* Most reads are small, and what a block of the allocator would be: theirs is
+ * as large as they are. */
+#define SMALL 2048
+
+static apr_bucket *bucket_of(const char *bytes, apr_size_t n,
+                             apr_bucket_alloc_t *alloc)
+{
+    char *copy;
+
+    if (n > SMALL) {
+        return apr_bucket_heap_create(bytes, n, NULL, alloc);
+    }
+    copy = malloc(n);
+    ap_assert(copy);
+    memcpy(copy, bytes, n);
+    return apr_bucket_heap_create(copy, n, free, alloc);
+}
+
 /* A stream that gives less than there is room for has no more. */
 static apr_status_t read_socket(up_source_t *source, apr_bucket_brigade *bb)
 {
-    apr_bucket_alloc_t *alloc = source->c->bucket_alloc;
-    char *buf = apr_bucket_alloc(APR_BUCKET_BUFF_SIZE, alloc);
+    char bytes[APR_BUCKET_BUFF_SIZE];
     apr_os_sock_t fd = -1;
     ssize_t n;
     int err;
 
     apr_os_sock_get(&fd, ap_get_conn_socket(source->c));
     do {
-        n = recv(fd, buf, APR_BUCKET_BUFF_SIZE, MSG_DONTWAIT);
+        n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
         err = errno;
     } while (n < 0 && err == EINTR);
-    source->drained = n < APR_BUCKET_BUFF_SIZE && !source->ended;
+    source->drained = n < (ssize_t)sizeof(bytes) && !source->ended;
     if (n > 0) {
         APR_BRIGADE_INSERT_TAIL(
-            bb, apr_bucket_heap_create(buf, (apr_size_t)n, apr_bucket_free,
-                                       alloc));
+            bb, bucket_of(bytes, (apr_size_t)n, source->c->bucket_alloc));
         return APR_SUCCESS;
     }
-    apr_bucket_free(buf);
     return n == 0 ? APR_EOF : APR_STATUS_IS_EAGAIN(err) ? APR_SUCCESS : err;
 }
 
