@@ -15,7 +15,7 @@ from . import Metric, Scenario, Target
 NUMBER = 5000
 SECONDS = 10  # a frame each on every one
 SHAPE = Shape(threads=25, connections=11000, status=True)
-CUT = 25000  # ms
+CUT = 16000  # ms
 # Few, on a machine that has nothing else to do: what a frame takes longer.
 FEW = {'connections': 50, 'frames': 100, 'pause': 50, 'cut': CUT}
 GETS = {'path': '/app/wait/0', 'close': 1, 'rounds': 200, 'pause': 50,
@@ -111,4 +111,5 @@ SOCKETS = Scenario(
     fresh=True,
     most_rounds=1,
     shape=SHAPE,
-    peers=(BASE, 'module/loop', 'nginx', 'haproxy'))
+    # haproxy wants 22,000 descriptors for so many.
+    peers=(BASE, 'module/loop', 'nginx'))
