@@ -8,6 +8,7 @@
 
 #include "apr_strings.h"
 #include "config/log.h"
+#include "exchange/redirects.h"
 
 static int has_line_end(const char *value)
 {
@@ -45,15 +46,15 @@ const char *up_text_parse(cmd_parms *cmd, const char *arg,
     return NULL;
 }
 
-const char *up_text_raw(request_rec *r, const up_text_t *text)
+/* An expression's value, with what a regular expression has found before. */
+static const char *evaluate(request_rec *r, const up_text_t *text,
+                            const char *subject, apr_size_t nmatch,
+                            ap_regmatch_t *found)
 {
     const char *error = NULL;
-    const char *value;
+    const char *value = ap_expr_str_exec_re(r, text->expr, nmatch, found,
+                                            &subject, &error);
 
-    if (text->expr == NULL) {
-        return text->literal;
-    }
-    value = ap_expr_str_exec(r, text->expr, &error);
     if (error != NULL || value == NULL) {
         ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, r,
                       UPLOGNO(0100) "expression \"%s\" failed: %s",
@@ -63,10 +64,15 @@ const char *up_text_raw(request_rec *r, const up_text_t *text)
     return value;
 }
 
-const char *up_text_value(request_rec *r, const up_text_t *text)
+const char *up_text_raw(request_rec *r, const up_text_t *text)
 {
-    const char *value = up_text_raw(r, text);
+    return text->expr != NULL ? evaluate(r, text, NULL, 0, NULL)
+                              : text->literal;
+}
 
+static const char *one_line(request_rec *r, const up_text_t *text,
+                            const char *value)
+{
     if (value != NULL && text->expr != NULL && has_line_end(value)) {
         ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, r,
                       UPLOGNO(0101) "expression \"%s\" gives a value with a "
@@ -74,4 +80,28 @@ const char *up_text_value(request_rec *r, const up_text_t *text)
         return NULL;
     }
     return value;
+}
+
+const char *up_text_value(request_rec *r, const up_text_t *text)
+{
+    return one_line(r, text, up_text_raw(r, text));
+}
+
+const char *up_text_match(request_rec *r, const up_text_t *text,
+                          const char *subject, apr_size_t nmatch,
+                          ap_regmatch_t *found)
+{
+    up_capture_t captures[AP_MAX_REG_MATCH];
+    apr_size_t i;
+
+    if (text->expr != NULL) {
+        return one_line(r, text, evaluate(r, text, subject, nmatch, found));
+    }
+    nmatch = nmatch > AP_MAX_REG_MATCH ? AP_MAX_REG_MATCH : nmatch;
+    for (i = 0; i < nmatch; i++) {
+        captures[i].from = found[i].rm_so;
+        captures[i].to = found[i].rm_eo;
+    }
+    return up_redirect_expand(r->pool, text->literal, subject, captures,
+                              (int)nmatch);
 }

@@ -36,6 +36,15 @@ const char *up_text_parse(cmd_parms *cmd, const char *arg,
 const char *up_text_raw(request_rec *r, const up_text_t *text);
 
 /**
+ * The value for this request where $0 to $9 stand for what a regular
+ * expression has found in `subject`. Refused like up_text_value's.
+ * @return NULL on failure, logged
+ */
+const char *up_text_match(request_rec *r, const up_text_t *text,
+                          const char *subject, apr_size_t nmatch,
+                          ap_regmatch_t *found);
+
+/**
  * The value for this request: the literal, or the expression evaluated into
  * r->pool. CR, LF and NUL never survive: an evaluated value that holds one
  * is refused, so that no value can split a header or a request line.

@@ -141,8 +141,7 @@ const char *up_setters_plain(cmd_parms *cmd, void *dconf, const char *word)
 
 /* --- texts --------------------------------------------------------------- */
 
-/* The next word of raw arguments, perhaps an empty one; NULL: no more. */
-static const char *next_word(cmd_parms *cmd, const char **pargs)
+const char *up_setters_word(cmd_parms *cmd, const char **pargs)
 {
     while (apr_isspace(**pargs)) {
         (*pargs)++;
@@ -192,9 +191,9 @@ static const char *set_text(cmd_parms *cmd, up_settings_t *settings,
 
 const char *up_setters_text(cmd_parms *cmd, void *dconf, const char *args)
 {
-    const char *word = next_word(cmd, &args);
+    const char *word = up_setters_word(cmd, &args);
 
-    if (word == NULL || next_word(cmd, &args) != NULL) {
+    if (word == NULL || up_setters_word(cmd, &args) != NULL) {
         return usage(cmd);
     }
     return set_text(cmd, dconf, word);
@@ -242,12 +241,12 @@ static int is_framing(const char *name)
 
 const char *up_setters_header(cmd_parms *cmd, void *dconf, const char *args)
 {
-    const char *name = next_word(cmd, &args);
-    const char *value = name != NULL ? next_word(cmd, &args) : NULL;
+    const char *name = up_setters_word(cmd, &args);
+    const char *value = name != NULL ? up_setters_word(cmd, &args) : NULL;
     const char *error;
     up_header_t header;
 
-    if (value == NULL || next_word(cmd, &args) != NULL) {
+    if (value == NULL || up_setters_word(cmd, &args) != NULL) {
         return usage(cmd);
     }
     error = check_name(cmd, name);

@@ -51,6 +51,9 @@ void up_setters_mark(const cmd_parms *cmd, up_settings_t *settings);
 /** The same, for a field that sizes are derived from. */
 const char *up_setters_finish(cmd_parms *cmd, up_settings_t *settings);
 
+/** The next word of raw arguments, perhaps an empty one; NULL: no more. */
+const char *up_setters_word(cmd_parms *cmd, const char **pargs);
+
 /**
  * One word out of `words` into a mask, the row's field: the first of a
  * section replaces what was inherited.

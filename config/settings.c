@@ -19,6 +19,7 @@
 #include "config/rows_relay.h"
 #include "config/rows_request.h"
 #include "config/rows_response.h"
+#include "config/rows_rewrite.h"
 #include "config/rows_server.h"
 #include "config/rows_tunnel.h"
 #include "config/setters.h"
@@ -31,6 +32,7 @@
     UP_ROWS_RESPONSE(ROW)                                                     \
     UP_ROWS_RELAY(ROW)                                                        \
     UP_ROWS_ANSWER(ROW)                                                       \
+    UP_ROWS_REWRITE(ROW)                                                      \
     UP_ROWS_TUNNEL(ROW)
 
 typedef enum row_e {

@@ -134,6 +134,13 @@ struct up_settings_t {
     const up_text_t *early_hints;       /* NULL: off */
     int lenient_framing;
 
+    /* lists of up_rule_t (config/rewrite_rules.h); NULL: nothing was said,
+       empty: off */
+    apr_array_header_t *redirects;
+    apr_array_header_t *cookie_domains;
+    apr_array_header_t *cookie_paths;
+    apr_array_header_t *cookie_flags;
+
     apr_hash_t *hidden; /* keys: lower-case names that are not relayed,
                            (built-in + hide) - pass; only apr_hash_get */
 };

@@ -13,6 +13,7 @@
 #include "apr_strings.h"
 #include "config/log.h"
 #include "exchange/fields.h"
+#include "exchange/rewrite.h"
 #include "exchange/trailers.h"
 #include "http_core.h"
 #include "http_protocol.h"
@@ -155,8 +156,10 @@ static void keep_origin_fields(request_rec *r)
     }
 }
 
-static void relay_field(request_rec *r, const up_field_t *field)
+static void relay_field(const passage_t *passage, const up_field_t *field)
 {
+    request_rec *r = passage->r;
+
     if (up_field_is(field->name, "Content-Type")) {
         up_reshead_set_type(r, field->value);
         return;
@@ -165,7 +168,8 @@ static void relay_field(request_rec *r, const up_field_t *field)
         || up_field_is(field->name, "Server")) {
         keep_origin_fields(r);
     }
-    apr_table_addn(r->headers_out, field->name, field->value);
+    apr_table_addn(r->headers_out, field->name,
+                   up_rewrite_value(r, passage->settings, field));
 }
 
 /* Two rounds: what earlier phases had set gives way before the first of
@@ -184,7 +188,7 @@ static void relay_fields(passage_t *passage)
     }
     for (i = 0; i < head->nfields; i++) {
         if (passage->relayed[i]) {
-            relay_field(passage->r, &head->fields[i]);
+            relay_field(passage, &head->fields[i]);
         }
     }
 }
@@ -308,7 +312,9 @@ static void copy_named(passage_t *passage, const char *const *names,
             name++;
         }
         if (*name && is_relayed(passage, i)) {
-            apr_table_add(to, *name, head->fields[i].value);
+            apr_table_add(to, *name,
+                          up_rewrite_value(passage->r, passage->settings,
+                                           &head->fields[i]));
         }
     }
 }
@@ -349,7 +355,7 @@ void up_reshead_hints(request_rec *r, const up_settings_t *settings,
     for (i = 0; i < head->nfields; i++) {
         if (is_relayed(&passage, i)) {
             apr_table_add(fields, head->fields[i].name,
-                          head->fields[i].value);
+                          up_rewrite_value(r, settings, &head->fields[i]));
         }
     }
 }

@@ -9,7 +9,7 @@ UP_APR_LIBS ?= $(shell apr-1-config --link-ld --libs)
 UP_FUZZ_SANITIZE := -fsanitize=fuzzer,address,undefined \
     -fno-sanitize-recover=all -fno-omit-frame-pointer
 UP_FUZZ_PURE := $(addprefix build/fuzz/fuzz_,status_parser body_decoder units \
-    uri_map accel dns_ttl wsframes)
+    uri_map accel dns_ttl wsframes rewrite)
 UP_FUZZ_PROGRAMS += $(UP_FUZZ_PURE)
 
 build/fuzz/fuzz_status_parser: status_parser.c status_parser.h \
@@ -23,6 +23,8 @@ build/fuzz/fuzz_uri_map: exchange/uri_map.c exchange/uri_map.h \
 build/fuzz/fuzz_dns_ttl: config/dns_ttl.c config/dns_ttl.h
 build/fuzz/fuzz_wsframes: exchange/wsframes.c exchange/wsframes.h \
     exchange/upgrade.c exchange/upgrade.h exchange/fields.c exchange/fields.h
+build/fuzz/fuzz_rewrite: exchange/cookies.c exchange/cookies.h \
+    exchange/redirects.c exchange/redirects.h
 build/fuzz/fuzz_accel: exchange/accel.c exchange/accel.h exchange/fields.c \
     exchange/fields.h config/units.c config/units.h
 

@@ -32,5 +32,7 @@ Suite *unit_codes(void);
 Suite *unit_accel(void);
 Suite *unit_upgrade(void);
 Suite *unit_wsframes(void);
+Suite *unit_cookies(void);
+Suite *unit_redirects(void);
 
 #endif
