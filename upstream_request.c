@@ -280,8 +280,8 @@ static int prepare(up_request_t *ur)
         return status;
     }
     note->pass = ur->pass;
-    ur->target = up_target_of(r, ur->pass, note->target_baton, &status,
-                              &error);
+    ur->target = up_target_of(r, ur->settings, ur->pass, note->target_baton,
+                              &status, &error);
     if (!ur->target) {
         ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, r, UPLOGNO(0428)
                       "no request target for %s: %s", ur->pass->url, error);

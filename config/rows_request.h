@@ -11,6 +11,15 @@
 #ifndef UP_ROWS_REQUEST_H
 #define UP_ROWS_REQUEST_H
 
+#include "config/setters_request.h"
+
+#define PARSE_FORWARDED up_setters_parse_forwarded
+#define SET_FORWARDED(name, row, help)                                        \
+    ONE(name, up_setters_plain, row, help)
+
+#define PARSE_URIFORM up_setters_parse_uri
+#define SET_URIFORM(name, row, help)  ONE(name, up_setters_plain, row, help)
+
 #define PARSE_VERSION up_setters_parse_version
 #define SET_VERSION(name, row, help)  ONE(name, up_setters_plain, row, help)
 
@@ -35,6 +44,13 @@
         "a text")                                                             \
     ROW(FLAG, PassRequestHeaders, pass_request_headers,                       \
         pass_request_headers, 0, "on", "on or off")                           \
+    ROW(FORWARDED, Forwarded, forwarded, forwarded, 0, "off",                 \
+        "off, on, legacy or rfc7239")                                         \
+    ROW(URIFORM, URI, normalized_uri, normalized_uri, 0, "raw",               \
+        "raw or normalized")                                                  \
+    ROW(FLAG, Destination, destination, destination, 0, "off", "on or off")   \
+    ROW(FLAG, FixDeflateETag, fix_deflate_etag, fix_deflate_etag, 0, "off",   \
+        "on or off")                                                          \
     ROW(FLAG, PassRequestBody, pass_request_body, pass_request_body, 0,       \
         "on", "on or off")                                                    \
     ROW(FLAG, RequestBuffering, request_buffering, request_buffering, 0,      \

@@ -52,6 +52,10 @@ typedef struct up_sizes_t {
 #define UP_IGNORE_INERT     (1u << 5) /* from here on: for nginx's cache only,
                                          without a meaning here */
 
+/** UpstreamForwarded: which fields. */
+#define UP_FORWARDED_LEGACY  1 /* X-Forwarded-* */
+#define UP_FORWARDED_RFC7239 2
+
 /** UpstreamStore. */
 typedef enum up_store_e {
     UP_STORE_OFF,
@@ -76,6 +80,10 @@ struct up_settings_t {
     apr_array_header_t *set_headers; /* of up_header_t, may be NULL */
     const up_text_t *set_body;       /* NULL: the client's */
     int pass_request_headers;
+    int forwarded;        /* mask of UP_FORWARDED_* */
+    int normalized_uri;   /* behind a prefix: decoded and escaped again */
+    int destination;      /* of WebDAV is mapped */
+    int fix_deflate_etag;
     int pass_request_body;
     int request_buffering;
     apr_off_t request_buffer_size; /* bytes of a body kept in memory */

@@ -13,6 +13,8 @@
 #include "config/log.h"
 #include "config/pass.h"
 #include "exchange/fields.h"
+#include "exchange/forwarded.h"
+#include "exchange/mapped_fields.h"
 #include "exchange/upgrade.h"
 
 #define MOST_OF_UPGRADE 3 /* lines */
@@ -33,6 +35,7 @@ typedef struct plan_t {
     int nlines;
     const char *upgrade;    /* UpstreamSetHeader's, NULL: not set */
     const char *connection; /* the same */
+    int connection_line;    /* the only Connection field, 0: none yet */
 } plan_t;
 
 /* Pass one has no `at` and counts; pass two copies. */
@@ -94,6 +97,21 @@ static void add(plan_t *plan, const char *name, const char *value)
     line->value_len = strlen(value);
 }
 
+/* One more word for the only Connection field. */
+static void add_connection(request_rec *r, plan_t *plan, const char *words)
+{
+    line_t *line;
+
+    if (!plan->connection_line) {
+        add(plan, "Connection", words);
+        plan->connection_line = plan->nlines;
+        return;
+    }
+    line = &plan->lines[plan->connection_line - 1];
+    line->value = apr_pstrcat(r->pool, line->value, ", ", words, NULL);
+    line->value_len = strlen(line->value);
+}
+
 static const up_header_t *set_header(const up_settings_t *settings, int i)
 {
     return &APR_ARRAY_IDX(settings->set_headers, i, up_header_t);
@@ -124,6 +142,20 @@ static const char *host_of(request_rec *r, const up_settings_t *settings,
     return pass->host_value;
 }
 
+static void set_connection(request_rec *r, plan_t *plan, const char *value)
+{
+    if (!plan->connection || !*plan->connection) {
+        plan->connection = value;
+    }
+    else if (*value) {
+        plan->connection = apr_pstrcat(r->pool, plan->connection, ", ", value,
+                                       NULL);
+    }
+    if (*value) {
+        add_connection(r, plan, value);
+    }
+}
+
 /* UpstreamSetHeader, all but Host. Framing is never set by hand: what stands
  * there of it is empty. */
 static apr_status_t add_set(request_rec *r, const up_settings_t *settings,
@@ -151,9 +183,9 @@ static apr_status_t add_set(request_rec *r, const up_settings_t *settings,
             plan->upgrade = value;
         }
         if (up_field_is(header->name, "Connection")) {
-            plan->connection = value;
+            set_connection(r, plan, value);
         }
-        if (*value) {
+        else if (*value) {
             add(plan, header->name, value);
         }
     }
@@ -188,11 +220,14 @@ static int is_set(const up_settings_t *settings, const char *name)
 }
 
 /* Trailers are passed on, or at least taken (RFC 9110 10.1.4). */
-static void add_te(const up_settings_t *settings, plan_t *plan)
+static void add_te(request_rec *r, const up_settings_t *settings,
+                   plan_t *plan)
 {
     if (settings->pass_trailers && settings->http_version >= 11
         && !is_set(settings, "TE")) {
-        add(plan, "Connection", "TE");
+        if (!plan->connection || !up_upgrade_lists(plan->connection, "te")) {
+            add_connection(r, plan, "TE");
+        }
         add(plan, "TE", "trailers");
     }
 }
@@ -227,11 +262,11 @@ static void add_h2c(request_rec *r, plan_t *plan, const char *upgrade)
     const char *h2 = apr_table_get(r->headers_in, "HTTP2-Settings");
 
     if (h2 && up_upgrade_lists(upgrade, "h2c")) {
-        add(plan, "Connection", "Upgrade, HTTP2-Settings");
+        add_connection(r, plan, "Upgrade, HTTP2-Settings");
         add(plan, "HTTP2-Settings", h2);
     }
     else {
-        add(plan, "Connection", "Upgrade");
+        add_connection(r, plan, "Upgrade");
     }
 }
 
@@ -267,9 +302,35 @@ static void add_upgrade(request_rec *r, const up_settings_t *settings,
     add(plan, "Upgrade", wanted);
 }
 
-/* @param trailers 1: those of the client's request go on */
+/* UpstreamSetHeader has the last word. */
+static void add_forwarded(request_rec *r, const up_settings_t *settings,
+                          plan_t *plan)
+{
+    up_forwarded_t fields[UP_FORWARDED_MOST];
+    int n = up_forwarded_make(r, settings, fields);
+    int i;
+
+    for (i = 0; i < n; i++) {
+        if (!is_set(settings, fields[i].name)) {
+            add(plan, fields[i].name, fields[i].value);
+        }
+    }
+}
+
+/* Does it end here, whatever the client wants? */
+static int ends_here(const up_settings_t *settings, const up_reqhead_t *what,
+                     const char *name)
+{
+    int trailers = what->chunked && settings->pass_trailers;
+
+    return (up_field_is_ours(name)
+            && !(trailers && up_field_is(name, "Trailer")))
+           || (settings->forwarded && up_forwarded_is(name));
+}
+
 static void add_client(request_rec *r, const up_settings_t *settings,
-                       plan_t *plan, int trailers)
+                       const up_reqhead_t *what, plan_t *plan,
+                       const char *host)
 {
     const apr_array_header_t *fields = apr_table_elts(r->headers_in);
     up_nominated_t nominated;
@@ -288,15 +349,17 @@ static void add_client(request_rec *r, const up_settings_t *settings,
         const apr_table_entry_t *field =
             &APR_ARRAY_IDX(fields, i, apr_table_entry_t);
 
-        if ((up_field_is_ours(field->key)
-             && !(trailers && up_field_is(field->key, "Trailer")))
+        if (ends_here(settings, what, field->key)
             || up_nominated_has(&nominated, field->key)
             || is_set(settings, field->key)
             || !up_field_name_ok(field->key)
             || strpbrk(field->val, "\r\n")) {
             continue;
         }
-        add(plan, field->key, field->val);
+        add(plan, field->key,
+            up_mapped_value(r, settings, what->pass,
+                            *host ? host : what->pass->host_value,
+                            field->key, field->val));
     }
 }
 
@@ -328,7 +391,8 @@ apr_status_t up_reqhead_build(request_rec *r, const up_settings_t *settings,
     const char *host;
     int length_set = 0;
     int most = count_set(settings) + 4
-               + apr_table_elts(r->headers_in)->nelts + MOST_OF_UPGRADE;
+               + apr_table_elts(r->headers_in)->nelts + MOST_OF_UPGRADE
+               + UP_FORWARDED_MOST;
 
     plan.lines = apr_palloc(r->pool, most * sizeof(*plan.lines));
     plan.target = what->target;
@@ -346,12 +410,12 @@ apr_status_t up_reqhead_build(request_rec *r, const up_settings_t *settings,
     }
     add_framing(r, what, &plan, length_set);
     add_upgrade(r, settings, what, &plan);
-    if (!what->upgrade) {
-        add_te(settings, &plan);
+    if (!what->upgrade) { /* some servers want `Upgrade` there and no more */
+        add_te(r, settings, &plan);
     }
+    add_forwarded(r, settings, &plan);
     if (settings->pass_request_headers) {
-        add_client(r, settings, &plan,
-                   what->chunked && settings->pass_trailers);
+        add_client(r, settings, what, &plan, host);
     }
     *pbucket = write_twice(&plan, alloc);
     if (what->kept) {

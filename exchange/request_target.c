@@ -11,6 +11,7 @@
 
 #include "apr_strings.h"
 #include "config/pass.h"
+#include "config/settings.h"
 #include "exchange/uri_map.h"
 
 /* The URI before anybody could rewrite it. */
@@ -74,14 +75,40 @@ static const char *escaped_path(request_rec *r, const char *path)
     return up_urimap_escape(r->pool, path, keep);
 }
 
+/* nginx's way: an encoded slash is a slash. Where the client has escaped a
+ * percent sign, too, the two cannot be told apart in r->uri. */
+static const char *normalized_path(request_rec *r, const char *path)
+{
+    char *text = apr_pstrdup(r->pool, path);
+    char *to = text;
+
+    if (!r->unparsed_uri || up_urimap_has_double(r->unparsed_uri)) {
+        return escaped_path(r, path);
+    }
+    for (; *path != '\0'; path++) {
+        if (strncasecmp(path, "%2f", 3) == 0) {
+            *to++ = '/';
+            path += 2;
+        }
+        else {
+            *to++ = *path;
+        }
+    }
+    *to = '\0';
+    return up_urimap_escape(r->pool, text, 0);
+}
+
 /* U in the place of the location's prefix. */
 static const char *replaced(request_rec *r, const up_pass_t *pass,
-                            const char *raw)
+                            const char *raw, int normalized)
 {
     apr_size_t len = pass->location_len;
     const char *rest, *path;
 
-    if (raw && up_urimap_match(raw, r->uri, len, &rest)) {
+    if (normalized) {
+        path = normalized_path(r, r->uri + len);
+    }
+    else if (raw && up_urimap_match(raw, r->uri, len, &rest)) {
         path = up_urimap_protect(r->pool, rest, strcspn(rest, "?#"));
     }
     else {
@@ -99,7 +126,7 @@ static const char *refuse(const char *text, int *pstatus,
 }
 
 static const char *choose(request_rec *r, const up_pass_t *pass,
-                          const memory_t *memory)
+                          const memory_t *memory, int normalized)
 {
     const char *raw = raw_target(r, memory);
 
@@ -110,7 +137,7 @@ static const char *choose(request_rec *r, const up_pass_t *pass,
      * inside the location: nginx ignores the URI part then. */
     if (pass->uri && pass->location
         && strncmp(r->uri, pass->location, pass->location_len) == 0) {
-        return replaced(r, pass, raw);
+        return replaced(r, pass, raw, normalized);
     }
     if (raw && pass->uri == NULL) {
         return raw;
@@ -125,8 +152,9 @@ const char *up_target_own(request_rec *r, const void *baton)
     return raw ? raw : with_args(r, escaped_path(r, r->uri));
 }
 
-const char *up_target_of(request_rec *r, const up_pass_t *pass,
-                         const void *baton, int *pstatus,
+const char *up_target_of(request_rec *r, const up_settings_t *settings,
+                         const up_pass_t *pass, const void *baton,
+                         int *pstatus,
                          const char **perror)
 {
     const char *target;
@@ -134,13 +162,17 @@ const char *up_target_of(request_rec *r, const up_pass_t *pass,
     if (r->uri == NULL || *r->uri != '/') {
         return refuse("request target without a path", pstatus, perror);
     }
-    target = choose(r, pass, baton);
+    target = choose(r, pass, baton, settings->normalized_uri);
     if (!up_urimap_clean(target)) {
         return refuse("blank or control character in the request target",
                       pstatus, perror);
     }
     if (pass->written && pass->uri && up_urimap_has_parent(target)) {
         return refuse(".. in the evaluated path", pstatus, perror);
+    }
+    if (settings->normalized_uri && pass->uri
+        && up_urimap_has_parent(target)) {
+        return refuse(".. behind an encoded slash", pstatus, perror);
     }
     if (up_urimap_climbs(target)) {
         return refuse("encoded slash and .. in one path", pstatus, perror);

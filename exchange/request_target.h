@@ -23,15 +23,17 @@ const void *up_target_remember(request_rec *r, const char *decoded);
  * The target. Raw when the pass has no URI part and nobody rewrote, was
  * redirected internally or made a subrequest; raw prefix replaced textually
  * when it has one and the raw prefix matches (keeping %2F); else the decoded
- * path escaped (nginx's set of bytes) behind the URI part.
+ * path escaped (nginx's set of bytes) behind the URI part; with UpstreamURI
+ * normalized always that, and an encoded slash is a slash.
  * Blanks, controls and NUL never get out, nor does a path that has both an
  * encoded slash and a ".." segment: what httpd checked and what the backend
  * makes of it could differ.
  * @param baton from up_target_remember, NULL: the raw bytes do not count
  * @return in r->pool; NULL with *pstatus = 400 and *perror the reason
  */
-const char *up_target_of(request_rec *r, const up_pass_t *pass,
-                         const void *baton, int *pstatus,
+const char *up_target_of(request_rec *r, const up_settings_t *settings,
+                         const up_pass_t *pass, const void *baton,
+                         int *pstatus,
                          const char **perror);
 
 /**

@@ -19,10 +19,10 @@ my $top = $ENV{UP_TOP} // dirname dirname abs_path $0;
 # it. Layer 0 knows neither httpd nor a socket.
 my @LAYERS = (
     [qw(mod_upstream_proxy.h status_parser exchange/body_decoder
-        exchange/accel exchange/cookies exchange/error_type exchange/fields
-        exchange/framing exchange/pace exchange/range exchange/redirects
-        exchange/retry exchange/trail exchange/upgrade exchange/uri_map
-        exchange/wsframes
+        exchange/accel exchange/cookies exchange/error_type exchange/etags
+        exchange/fields exchange/framing exchange/pace exchange/range
+        exchange/redirects exchange/retry exchange/trail exchange/upgrade
+        exchange/uri_map exchange/wsframes
         config/codes config/dns_ttl config/units)],
     [qw(config/)],
     [qw(peers/)],

@@ -1,6 +1,7 @@
 # Licensed under the Apache License, Version 2.0; see LICENSE.
 
-# The values of the directives that rewrite redirects and cookies.
+# The values of the directives that rewrite redirects and cookies, and of
+# those about what a request says.
 
 use strict;
 use warnings;
@@ -65,6 +66,19 @@ for my $name (sort keys %usage) {
 }
 
 row @$_ for (
+    (map { my ($name, $what, $bad, @good) = @$_;
+        (map { ["Upstream$name $_", "Upstream$name $_"] } @good),
+        ["Upstream$name $bad", "Upstream$name $bad",
+            "Upstream$name wants $what, not \"$bad\""],
+        ["Upstream$name twice",
+            "Upstream$name $good[0]\n!! Upstream$name $good[0]",
+            qq{"Upstream$name" directive is duplicate: keep one of them in }
+            . 'this section'] }
+        ['Forwarded', 'off, on, legacy or rfc7239', 'yes', 'off', 'ON',
+            'legacy', 'rfc7239'],
+        ['URI', 'raw or normalized', 'decoded', 'raw', 'Normalized'],
+        ['Destination', 'on or off', 'yes', 'on', 'off'],
+        ['FixDeflateETag', 'on or off', 'gzip', 'on', 'off']),
     ['three words', 'UpstreamRedirect a b c',
         "UpstreamRedirect wants $usage{Redirect}"],
     ['default and a rule', "UpstreamRedirect default\nUpstreamRedirect a b"],

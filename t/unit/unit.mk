@@ -16,13 +16,14 @@ UP_UNIT_SOURCES := \
         unit_units.c unit_uri_map.c unit_fields.c unit_wheel.c \
         unit_pace.c unit_range.c unit_codes.c unit_accel.c \
         unit_dns_ttl.c unit_error_type.c unit_upgrade.c unit_wsframes.c \
-        unit_cookies.c unit_redirects.c) \
+        unit_cookies.c unit_redirects.c unit_etags.c) \
     status_parser.c exchange/framing.c config/units.c config/codes.c \
     config/dns_ttl.c \
     drivers/wheel.c \
     $(addprefix exchange/,body_decoder.c error_type.c retry.c trail.c \
         uri_map.c fields.c \
-        pace.c range.c accel.c upgrade.c wsframes.c cookies.c redirects.c)
+        pace.c range.c accel.c upgrade.c wsframes.c cookies.c redirects.c \
+        etags.c)
 UP_UNIT_OBJECTS := $(UP_UNIT_SOURCES:%.c=$(UP_UNIT_DIR)/%.o)
 UP_UNIT_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all \
     -fno-omit-frame-pointer

@@ -14,7 +14,8 @@ int main(void)
         unit_trail, unit_dns_ttl, unit_units, unit_uri_map, unit_fields,
         unit_wheel,
         unit_pace, unit_range, unit_codes, unit_accel, unit_upgrade,
-        unit_wsframes, unit_cookies, unit_redirects, NULL
+        unit_wsframes, unit_cookies, unit_redirects, unit_etags,
+        NULL
     };
 
     return unit_run(suites);

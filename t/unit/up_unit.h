@@ -34,5 +34,6 @@ Suite *unit_upgrade(void);
 Suite *unit_wsframes(void);
 Suite *unit_cookies(void);
 Suite *unit_redirects(void);
+Suite *unit_etags(void);
 
 #endif
