@@ -62,7 +62,9 @@ typedef enum up_fail_e {
     UP_FAIL_NON_IDEMPOTENT = 1 << 10, /* added to the kind, see retry.h */
     UP_FAIL_UPDATING = 1 << 11,       /* accepted for nginx's sake, inert */
     UP_FAIL_NOLIVE = 1 << 12,         /* no server can be chosen */
-    UP_FAIL_OFF = 1 << 13             /* UpstreamNextUpstream off */
+    UP_FAIL_OFF = 1 << 13,            /* UpstreamNextUpstream off */
+    UP_FAIL_REUSED = 1 << 14          /* no failure: any request may go out
+                                         again when a kept connection ends */
 } up_fail_e;
 
 /** What a try is at, in this order. */

@@ -82,6 +82,7 @@ struct up_request_t {
     up_want_t want;
     apr_time_t deadline; /* of the present state, 0: none */
     apr_time_t started;  /* the first server was chosen */
+    apr_time_t try_until;   /* UpstreamNextUpstreamTryTimeout ends, 0: off */
     apr_time_t total_until; /* UpstreamTotalTimeout ends, 0: it is off or has
                                not begun */
 
@@ -123,9 +124,15 @@ struct up_request_t {
     void *leaving_baton;
 };
 
-/* Two deadlines: `deadline`, of the present state, and `total_until`, of the
- * exchange from the first server on until the backend has said all; the
- * earlier one counts. */
+/* Three deadlines: `deadline`, of the present state, `try_until`, of a try
+ * until the response head is there, and `total_until`, of the exchange from
+ * the first server on until the backend has said all; the earliest counts. */
+
+/** Does the time of the try run now? Not while the client uploads. */
+int up_machine_try_counts(const up_request_t *ur);
+
+/** Is it over? */
+int up_machine_try_over(const up_request_t *ur);
 
 /** The only writer of `state`. Gives the state its full time. */
 up_verdict_e up_machine_go(up_request_t *ur, up_state_e to, const char *why);

@@ -268,6 +268,16 @@ static int evaluate_pass(up_request_t *ur)
 }
 
 /* The parts that need nothing of a backend. */
+/* UpstreamRetryKey: the application sees that it has had the request. */
+static int has_key(const request_rec *r, const up_settings_t *settings)
+{
+    const char *key = settings->retry_key
+                          ? apr_table_get(r->headers_in, settings->retry_key)
+                          : NULL;
+
+    return key && *key;
+}
+
 static int prepare(up_request_t *ur)
 {
     request_rec *r = ur->r;
@@ -292,7 +302,7 @@ static int prepare(up_request_t *ur)
         return HTTP_INTERNAL_SERVER_ERROR;
     }
     ur->leg.head_request = strcmp(method, "HEAD") == 0;
-    ur->idempotent = up_retry_idempotent(r->method);
+    ur->idempotent = up_retry_idempotent(r->method) || has_key(r, ur->settings);
     if (ur->settings->bind) {
         const char *bind = up_text_value(r, ur->settings->bind);
 
@@ -366,9 +376,16 @@ up_verdict_e up_request_step(up_request_t *ur)
     if (up_machine_total_over(ur)) {
         up_machine_total_expire(ur);
     }
+    else if (up_machine_try_over(ur)) {
+        up_machine_fail(ur, UP_FAIL_TIMEOUT, 0,
+                        "timed out (UpstreamNextUpstreamTryTimeout)");
+    }
     verdict = rows[ur->state].step(ur);
     if (verdict == UP_WAIT && up_machine_total_counts(ur)) {
         up_want_until(&ur->want, ur->total_until);
+    }
+    if (verdict == UP_WAIT && up_machine_try_counts(ur)) {
+        up_want_until(&ur->want, ur->try_until);
     }
     return ur->state == UP_ENDED ? UP_DONE : verdict;
 }
@@ -389,7 +406,7 @@ static void timed_out(up_request_t *ur)
 
 void up_request_expire(up_request_t *ur)
 {
-    if (up_machine_total_over(ur)) {
+    if (up_machine_total_over(ur) || up_machine_try_over(ur)) {
         return; /* the next step begins with that */
     }
     switch (ur->state) {

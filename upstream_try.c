@@ -117,6 +117,25 @@ static void begin(up_request_t *ur, apr_time_t now)
     }
 }
 
+int up_machine_try_counts(const up_request_t *ur)
+{
+    return ur->try_until
+           && (ur->state == UP_CONNECT || ur->state == UP_HEAD
+               || (ur->state == UP_SEND && ur->body->whole));
+}
+
+int up_machine_try_over(const up_request_t *ur)
+{
+    return up_machine_try_counts(ur) && apr_time_now() >= ur->try_until;
+}
+
+/* From now on the time of this try counts, all over again. */
+static void begin_try(up_request_t *ur, apr_time_t now)
+{
+    ur->try_until = ur->settings->try_timeout
+                        ? now + ur->settings->try_timeout : 0;
+}
+
 up_verdict_e up_step_select(up_request_t *ur)
 {
     apr_time_t now = apr_time_now();
@@ -153,6 +172,7 @@ up_verdict_e up_step_select(up_request_t *ur)
     }
     ur->asked = 0;
     ur->fresh = 0;
+    begin_try(ur, now);
     return up_machine_go(ur, UP_CONNECT, ur->peer->name);
 }
 
@@ -277,8 +297,12 @@ static up_verdict_e head_read(up_request_t *ur, apr_status_t rv);
 
 up_verdict_e up_step_send(up_request_t *ur)
 {
+    int uploading = !ur->body->whole;
     apr_status_t rv = up_machine_pump(ur);
 
+    if (uploading) {
+        begin_try(ur, apr_time_now()); /* the client's time is not its */
+    }
     if (rv == APR_SUCCESS) {
         up_machine_go(ur, UP_HEAD, ur->leg.broken ? "cannot send"
                                                   : "request sent");

@@ -11,6 +11,8 @@
 #ifndef UP_ROWS_SERVER_H
 #define UP_ROWS_SERVER_H
 
+#include "config/setters_request.h"
+
 #define PARSE_LOWAT up_setters_parse_size
 #define SET_LOWAT(name, row, help)    ONE(name, up_setters_lowat, row, help)
 
@@ -21,6 +23,9 @@
 #define PARSE_FAILURES NULL
 #define SET_FAILURES(name, row, help)                                         \
     AP_INIT_ITERATE(name, up_setters_failures, row, WHERE, help)
+
+#define PARSE_KEY NULL
+#define SET_KEY(name, row, help)      ONE(name, up_setters_key, row, help)
 
 #define UP_ROWS_SERVER(ROW)                                                   \
     ROW(BIND, Bind, bind, bind_transparent, 0, NULL,                          \
@@ -44,6 +49,10 @@
     ROW(NUM, NextUpstreamTries, next_upstream_tries, next_upstream_tries, 0,  \
         "0", "a number such as 3, 0 for no limit")                            \
     ROW(TIME, NextUpstreamTimeout, next_upstream_timeout,                     \
-        next_upstream_timeout, 0, "0", "a time such as 10s, 0 for no limit")
+        next_upstream_timeout, 0, "0", "a time such as 10s, 0 for no limit")  \
+    ROW(TIME, NextUpstreamTryTimeout, try_timeout, try_timeout, 0, "0",       \
+        "a time such as 5s, 0 for no limit")                                  \
+    ROW(KEY, RetryKey, retry_key, retry_key, 0, NULL,                         \
+        "the name of a header field, or off")
 
 #endif

@@ -295,6 +295,7 @@ static const up_word_t failures[] = {
     {"http_429", UP_FAIL_HTTP_429},
     {"non_idempotent", UP_FAIL_NON_IDEMPOTENT},
     {"updating", UP_FAIL_UPDATING},
+    {"reused", UP_FAIL_REUSED},
     {"off", UP_FAIL_OFF},
     {NULL, 0}
 };

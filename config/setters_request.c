@@ -4,6 +4,10 @@
 
 #include "config/setters_request.h"
 
+#include "apr_strings.h"
+#include "config/complaint.h"
+#include "exchange/fields.h"
+
 const char *up_setters_parse_forwarded(const up_row_t *row, const char *text,
                                        void *field)
 {
@@ -35,4 +39,22 @@ const char *up_setters_parse_uri(const up_row_t *row, const char *text,
     *(int *)field = strcasecmp(text, "normalized") == 0;
     return *(int *)field || strcasecmp(text, "raw") == 0
                ? NULL : "wants raw or normalized";
+}
+
+const char *up_setters_key(cmd_parms *cmd, void *dconf, const char *word)
+{
+    const char **pname = up_setters_field(cmd, dconf);
+    const char *error = up_setters_begin(cmd, dconf);
+
+    if (error != NULL) {
+        return error;
+    }
+    if (!up_field_name_ok(word)) {
+        return up_complaint_word(cmd, "wants the name of a header field such "
+                                 "as Idempotency-Key, or off", word);
+    }
+    up_setters_mark(cmd, dconf);
+    *pname = strcasecmp(word, "off") == 0 ? NULL
+                                          : apr_pstrdup(cmd->pool, word);
+    return NULL;
 }

@@ -19,4 +19,7 @@ const char *up_setters_parse_forwarded(const up_row_t *row, const char *text,
 const char *up_setters_parse_uri(const up_row_t *row, const char *text,
                                  void *field);
 
+/** UpstreamRetryKey: the name of a field, or off; const char *. */
+const char *up_setters_key(cmd_parms *cmd, void *dconf, const char *word);
+
 #endif

@@ -107,6 +107,8 @@ struct up_settings_t {
     unsigned int next_upstream; /* mask of up_fail_e */
     int next_upstream_tries;    /* 0: no limit */
     apr_interval_time_t next_upstream_timeout; /* 0: no limit */
+    apr_interval_time_t try_timeout; /* 0: no limit */
+    const char *retry_key; /* the name of a request field, NULL: off */
     apr_interval_time_t total_timeout; /* 0: no limit */
 
     const struct up_resolver_t *resolver; /* NULL: the system's */

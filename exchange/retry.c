@@ -48,7 +48,9 @@ int up_retry_stale(const up_retry_facts_t *facts)
 
 up_retry_e up_retry_decide(const up_retry_facts_t *facts)
 {
-    if (up_retry_stale(facts) && !facts->out_of_time && repeatable(facts)) {
+    if (up_retry_stale(facts) && !facts->out_of_time
+        && (repeatable(facts)
+            || (facts->replayable && (facts->enabled & UP_FAIL_REUSED)))) {
         return UP_RETRY_STALE;
     }
     return up_retry_worth(facts) ? UP_RETRY_NEXT : UP_RETRY_STOP;

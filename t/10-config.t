@@ -79,7 +79,7 @@ for my $case (@plain) {
 
 my $words = 'wants words out of error timeout invalid_header http_500 '
     . 'http_502 http_503 http_504 http_403 http_404 http_429 non_idempotent '
-    . 'updating off';
+    . 'updating reused off';
 
 my $header = 'UpstreamSetHeader wants the name of a header field and its '
     . 'value, in quotes when it has blanks';

@@ -78,7 +78,9 @@ row @$_ for (
             'legacy', 'rfc7239'],
         ['URI', 'raw or normalized', 'decoded', 'raw', 'Normalized'],
         ['Destination', 'on or off', 'yes', 'on', 'off'],
-        ['FixDeflateETag', 'on or off', 'gzip', 'on', 'off']),
+        ['FixDeflateETag', 'on or off', 'gzip', 'on', 'off'],
+        ['RetryKey', 'the name of a header field such as Idempotency-Key, or '
+            . 'off', 'a:b', 'Idempotency-Key', 'off']),
     ['three words', 'UpstreamRedirect a b c',
         "UpstreamRedirect wants $usage{Redirect}"],
     ['default and a rule', "UpstreamRedirect default\nUpstreamRedirect a b"],

@@ -146,6 +146,9 @@ subtest 'which' => sub {
             ['X-Forwarded-For: mine', @legacy[1 .. 3]],
             'UpstreamSetHeader has the last word';
     }
+    my $req = sent('/on/x', ['X_Forwarded_For' => '192.0.2.9']);
+    is_deeply [Up::Backend::Conn::values_of($req, 'X_Forwarded_For')], [],
+        'nor what a CGI program takes for one of them';
     is_deeply forwarded(sent('/off/x')), [], 'off';
     is_deeply forwarded(sent('/off/x', \@forged)), ['Forwarded: for=192.0.2.9',
         'X-Forwarded-For: 192.0.2.9', 'X-Forwarded-Host: evil',
