@@ -25,8 +25,10 @@
 #include "http_request.h"
 #include "mod_upstream_proxy.h"
 #include "mpm_common.h"
+#include "observe/metrics.h"
 #include "observe/variables.h"
 #include "peers/clerk.h"
+#include "peers/ledger_memory.h"
 #include "peers/peer.h"
 #include "peers/zone_memory.h"
 #include "transport/ahead.h"
@@ -246,7 +248,13 @@ static int on_post_config(apr_pool_t *pconf, apr_pool_t *plog,
     (void)ptemp;
     up_temppath_post_config(s, up_pass_any() ? settings->temp_path : NULL);
     status = up_zones_post_config(pconf, s);
-    return status == OK ? up_group_post_config(pconf, s) : status;
+    if (status == OK) {
+        status = up_group_post_config(pconf, s);
+    }
+    if (status == OK) {
+        up_ledger_post_config(pconf, s);
+    }
+    return status;
 }
 
 /* Others may hook in their post_config. */
@@ -265,6 +273,7 @@ static void on_child_init(apr_pool_t *p, server_rec *s)
 {
     apr_status_t rv;
 
+    up_ledger_child_init();
     up_zones_child_init();
     rv = up_peers_child_init(p);
     if (rv == APR_SUCCESS) {
@@ -304,7 +313,9 @@ static void register_hooks(apr_pool_t *p)
     up_jump_register();
     up_request_register();
     up_variables_register(p);
+    up_metrics_register();
     up_zones_register();
+    up_ledger_register();
     ap_hook_pre_config(on_pre_config, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_check_config(on_check_config, NULL, NULL, APR_HOOK_MIDDLE);
     ap_hook_check_config(on_check_config_last, NULL, NULL,

@@ -53,6 +53,7 @@
 #include "exchange/wire.h"
 #include "httpd.h"
 #include "peers/balancer.h"
+#include "peers/counts.h"
 #include "peers/queue.h"
 #include "transport/backend_pool.h"
 #include "transport/client.h"
@@ -116,6 +117,8 @@ struct up_request_t {
     const char *reason; /* in words */
     apr_status_t rv;    /* and as a status, 0: none */
     apr_status_t write_rv; /* the request could not be sent on: why */
+    int failed_as;      /* up_count_e of that, -1: not counted */
+    int tunnel_open;    /* is counted as open */
     int result;         /* the handler's */
     int waited;         /* has waited in CONNECT or SEND: edges may have come
                            and gone */
@@ -235,6 +238,22 @@ int up_machine_uploading(const up_request_t *ur);
 /** What up_retry_decide wants to know about a failure of this kind. */
 void up_machine_facts(const up_request_t *ur, unsigned int bit,
                       up_retry_facts_t *facts);
+
+/** What is counted of the group. */
+up_counts_t *up_machine_counts(const up_request_t *ur);
+
+/** A try has ended, and its server is given back. */
+void up_machine_count_try(up_request_t *ur, up_peer_t *peer);
+
+/** A try fails in the present state; what it was is counted when the decision
+ * is there, for a stale connection is no failure of the server's. */
+void up_machine_note_failure(up_request_t *ur, unsigned int bit);
+void up_machine_count_failure(up_request_t *ur, up_retry_e decision);
+
+void up_machine_count_tunnel(up_request_t *ur);
+
+/** The exchange is over. */
+void up_machine_count_end(const up_request_t *ur);
 
 /** Gives the connection back or drops it, ends the try on the peer. */
 void up_machine_release(up_request_t *ur, int reusable,

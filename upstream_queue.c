@@ -25,6 +25,7 @@ up_verdict_e up_machine_refuse(up_request_t *ur, const char *reason)
 static void leave_queue(up_request_t *ur, apr_time_t now)
 {
     ur->queue_time = now > ur->place.since ? now - ur->place.since : 0;
+    up_counts_time(up_machine_counts(ur), UP_SPAN_QUEUE, ur->queue_time);
     up_queue_leave(&ur->place);
 }
 
@@ -41,6 +42,7 @@ int up_machine_queue_expire(up_request_t *ur)
         return 0;
     }
     leave_queue(ur, now);
+    up_counts_add(up_machine_counts(ur), UP_COUNT_QUEUE_TIMEOUTS, 1);
     up_machine_refuse(ur, "no server became free in time (timeout= of "
                       "UpstreamQueue)");
     return 1;
@@ -57,6 +59,7 @@ static up_verdict_e line_up(up_request_t *ur, up_queue_t *queue,
         return up_machine_finish(ur, HTTP_INTERNAL_SERVER_ERROR, "no bell");
     }
     if (!up_queue_join(queue, &ur->place, bell, now)) {
+        up_counts_add(up_machine_counts(ur), UP_COUNT_QUEUE_OVERFLOWS, 1);
         return up_machine_refuse(ur, apr_psprintf(ur->r->pool, "all servers "
                                  "are busy, and %d requests wait "
                                  "(UpstreamQueue)", group->queue));

@@ -59,6 +59,7 @@ void up_machine_release(up_request_t *ur, int reusable,
     if (ur->peer) {
         timing.header = tried->header_time;
         timing.response = tried->response_time;
+        up_machine_count_try(ur, ur->peer);
         tell_change(ur, up_balancer_done(ur->pick, ur->peer, outcome, &timing,
                                          now));
         ur->peer = NULL;
@@ -68,6 +69,7 @@ void up_machine_release(up_request_t *ur, int reusable,
 static void log_surplus(up_request_t *ur)
 {
     if (ur->leg.surplus) {
+        up_counts_add(ur->peer->counts, UP_COUNT_UNEXPECTED_DATA, 1);
         ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, ur->r, UPLOGNO(0425)
                       "upstream %s sent more data than its response has; the "
                       "rest is dropped and the connection closed",
@@ -286,6 +288,7 @@ static up_verdict_e try_again_fresh(up_request_t *ur)
 
     ur->peer = NULL; /* the peer stays taken: no failure, no try used */
     up_machine_release(ur, 0, UP_OUTCOME_OK);
+    up_machine_count_try(ur, peer);
     ur->peer = peer;
     ur->stale_used = 1;
     ur->fresh = 1;
@@ -317,6 +320,7 @@ up_verdict_e up_step_next(up_request_t *ur)
     up_machine_facts(ur, fail, &facts);
     decision = up_machine_decide(ur, &facts);
     log_failure(ur, decision, &facts);
+    up_machine_count_failure(ur, decision);
     if (decision == UP_RETRY_STALE) {
         return try_again_fresh(ur);
     }
@@ -354,6 +358,7 @@ up_verdict_e up_step_finish(up_request_t *ur)
 
     up_machine_release(ur, spared(ur), ur->trail->head ? UP_OUTCOME_OK
                                                          : UP_OUTCOME_NONE);
+    up_machine_count_end(ur);
     up_machine_unqueue(ur);
     up_machine_unhang_bell(ur);
     up_machine_tell_failed(ur);

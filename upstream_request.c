@@ -135,6 +135,7 @@ up_verdict_e up_machine_fail(up_request_t *ur, unsigned int bit,
 
     ur->fail = bit;
     ur->rv = rv;
+    up_machine_note_failure(ur, bit);
     ur->reason = reason;
     tried->fail = bit;
     tried->status = up_retry_status(bit);

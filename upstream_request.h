@@ -14,6 +14,7 @@
 
 #include "httpd.h"
 #include "mod_upstream_proxy.h"
+#include "peers/counts.h"
 #include "transport/want.h"
 
 typedef enum up_verdict_e {
@@ -62,6 +63,9 @@ int up_request_backend_fd(const up_request_t *ur);
 /** The connection behind it, NULL: none held. */
 up_conn_t *up_request_conn(const up_request_t *ur);
 int up_request_client_fd(const up_request_t *ur);
+
+/** The counts of its group, for what drivers do with it. */
+up_counts_t *up_request_counts(const up_request_t *ur);
 
 /** Is the end of the client's stream of interest? */
 int up_request_watches_client(const up_request_t *ur);

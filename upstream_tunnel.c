@@ -14,6 +14,7 @@ up_verdict_e up_machine_tunnel(up_request_t *ur, const up_head_t *head)
         ur->trail->client_aborted = 1;
         return up_machine_finish(ur, OK, "client gone");
     }
+    up_machine_count_tunnel(ur);
     return up_machine_go(ur, UP_TUNNEL, "protocols switched");
 }
 

@@ -39,6 +39,7 @@ void up_adopted_park(up_adopted_t *a, request_rec *r, up_request_t *ur)
     a->ur = ur;
     a->steps_key = up_slow_key(r, UP_SLOW_STEPS);
     apr_atomic_inc32(&parked_count);
+    up_counts_gauge(up_request_counts(ur), UP_GAUGE_SUSPENDED, 1);
     up_request_on_leave(ur, backend_leaves, a);
 }
 
@@ -108,6 +109,7 @@ static up_turn_e exchange_done(up_adopted_t *a, int side)
     int block;
 
     apr_atomic_dec32(&parked_count);
+    up_counts_gauge(up_request_counts(a->ur), UP_GAUGE_SUSPENDED, -1);
     a->status = up_request_result(a->ur);
     a->ur = NULL;
     block = may_block(r, a->status);

@@ -140,7 +140,9 @@ up_verdict_e up_drive_sync_until(up_request_t *ur, conn_rec *c,
             if (until && until <= apr_time_now()) {
                 return UP_WAIT;
             }
+            up_counts_gauge(up_request_counts(ur), UP_GAUGE_THREADS, 1);
             wait_for_events(ur, c, until);
+            up_counts_gauge(up_request_counts(ur), UP_GAUGE_THREADS, -1);
             heed_stop(ur, c, &stop_by);
         }
     }

@@ -13,6 +13,7 @@
 #include "config/log.h"
 #include "config/zone.h"
 #include "http_main.h"
+#include "peers/ledger.h"
 #include "peers/queue.h"
 #include "peers/tally.h"
 #include "peers/zone.h"
@@ -94,9 +95,18 @@ void up_peerstate_weigh(up_peerstate_t *state, int weight)
 
 void up_peerstate_leave(up_peer_t *peer)
 {
+    up_ledger_leave(peer->counts);
     if (peer->cell) {
         up_zonemem_leave(peer->peers->group->zone->memory, peer->state);
     }
+}
+
+/* Groups that are made at run time share a row: their names are the
+ * clients'. */
+static up_counts_t *counts_of(const up_group_t *group, const char *name)
+{
+    return group->adhoc ? up_ledger_others()
+                        : up_ledger_find(group->name, name);
 }
 
 up_peer_t *up_peer_make(apr_pool_t *p, up_peers_t *peers,
@@ -111,6 +121,7 @@ up_peer_t *up_peer_make(apr_pool_t *p, up_peers_t *peers,
     peer->serial = ++peers->serials;
     peer->effective = server->weight;
     peer->listed = server->weight;
+    peer->counts = counts_of(peers->group, peer->name);
     peer->state = up_peerstate_of(p, peers, server, peer->name, &peer->cell);
     return peer;
 }
@@ -173,6 +184,7 @@ apr_status_t up_peers_make(apr_pool_t *p, up_group_t *group)
                                               APR_THREAD_MUTEX_DEFAULT, p);
 
     peers->group = group;
+    peers->counts = counts_of(group, "");
     fill_list(p, peers, &peers->primary, 0);
     fill_list(p, peers, &peers->backup, 1);
     peers->single = (peers->primary.count == 1 && peers->backup.count == 0);
@@ -249,6 +261,7 @@ int up_peer_take_locked(up_peer_t *peer, apr_time_t now)
         return 0;
     }
     ADD(&peer->held, 1);
+    up_counts_gauge(peer->counts, UP_GAUGE_ACTIVE, 1);
     return 1;
 }
 
@@ -293,6 +306,7 @@ up_change_e up_peer_give(up_peers_t *peers, up_peer_t *peer,
     up_change_e change = UP_CHANGE_NONE;
 
     up_count_down(&state->in_use, peer->cell);
+    up_counts_gauge(peer->counts, UP_GAUGE_ACTIVE, -1);
     up_queue_wake(peers->queue);
     if (outcome == UP_OUTCOME_NONE) {
         let_go(peer);

@@ -26,6 +26,7 @@
 #include "apr_thread_mutex.h"
 #include "apr_time.h"
 #include "mod_upstream_proxy.h"
+#include "peers/counts.h"
 
 /** What an operator has ordered, apart from what is found out. */
 typedef enum up_admin_e {
@@ -67,6 +68,7 @@ struct up_peer_t {
     int current;      /* L */
     up_peerstate_t *state; /* never NULL */
     atomic_int *cell; /* this child's part of in_use, NULL: no zone */
+    up_counts_t *counts; /* never NULL, peers/ledger.h */
     up_peers_t *peers;
     apr_pool_t *own;  /* of a peer made at run time; NULL: the child's */
     atomic_int held;  /* takers; nobody takes what is in no list */
@@ -91,6 +93,7 @@ struct up_peers_t {
     up_peerlist_t backup;
     up_peer_t *gone; /* L not in a list any more, still held */
     _Atomic(struct up_room_t *) room; /* transport/backend_pool's */
+    up_counts_t *counts;  /* of the group itself */
     struct up_queue_t *queue; /* peers/queue.h, NULL: none */
     int pending; /* L the first look-up of its name, peers/names.h */
     struct up_waiter_t *waiters; /* L for its end */

@@ -83,6 +83,7 @@ int up_queue_join(up_queue_t *queue, up_place_t *place, up_bell_t *bell,
         mark_first(queue);
     }
     queue->last = place;
+    up_counts_gauge(queue->peers->counts, UP_GAUGE_QUEUE, 1);
     apr_thread_mutex_unlock(queue->peers->lock);
     return 1;
 }
@@ -156,6 +157,7 @@ void up_queue_leave(up_place_t *place)
     }
     apr_thread_mutex_unlock(queue->peers->lock);
     up_tally_sub(&queue->waiting);
+    up_counts_gauge(queue->peers->counts, UP_GAUGE_QUEUE, -1);
     up_bell_drop(place->bell);
     place->queue = NULL;
 }

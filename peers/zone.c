@@ -7,8 +7,6 @@
 
 #include "peers/zone.h"
 
-#include <errno.h>
-#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,6 +14,7 @@
 #include <unistd.h>
 
 #include "apr_md5.h"
+#include "peers/shared_lock.h"
 
 #define LINE 64 /* bytes that processors pass to each other */
 #define LOOKS 3 /* of an audit, before it believes what it sees */
@@ -89,32 +88,15 @@ static unsigned short *users_of(const up_zonemem_t *zone, slot_t *slot)
     return (unsigned short *)(slot->cells + zone->children + 1);
 }
 
-static int make_lock(pthread_mutex_t *lock)
-{
-    pthread_mutexattr_t attr;
-    int failed;
-
-    if (pthread_mutexattr_init(&attr)) {
-        return 0;
-    }
-    failed = pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED)
-             || pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST)
-             || pthread_mutex_init(lock, &attr);
-    pthread_mutexattr_destroy(&attr);
-    return !failed;
-}
-
 /* Whoever died with it: what stands there is whole, `taken` comes last. */
 static void lock(up_zonemem_t *zone)
 {
-    if (pthread_mutex_lock(&zone->head->lock) == EOWNERDEAD) {
-        pthread_mutex_consistent(&zone->head->lock);
-    }
+    up_sharedlock_take(&zone->head->lock);
 }
 
 static void unlock(up_zonemem_t *zone)
 {
-    pthread_mutex_unlock(&zone->head->lock);
+    up_sharedlock_give(&zone->head->lock);
 }
 
 up_zonemem_t *up_zonemem_make(apr_pool_t *p, void *base, apr_size_t size,
@@ -134,7 +116,7 @@ up_zonemem_t *up_zonemem_make(apr_pool_t *p, void *base, apr_size_t size,
     zone->room = (int)((size - lost - head_size(children)) / zone->step);
     zone->children = children;
     zone->place = children;
-    return make_lock(&zone->head->lock) ? zone : NULL;
+    return up_sharedlock_make(&zone->head->lock) ? zone : NULL;
 }
 
 int up_zonemem_room(const up_zonemem_t *zone)

@@ -28,8 +28,8 @@ my @LAYERS = (
     [qw(peers/)],
     [qw(transport/)],
     [qw(exchange/ backend_pipe)],
-    [qw(upstream_request upstream_machine upstream_queue upstream_relay
-        upstream_try upstream_tunnel upstream_view)],
+    [qw(upstream_request upstream_machine upstream_count upstream_queue
+        upstream_relay upstream_try upstream_tunnel upstream_view)],
     [qw(drivers/)],
     [qw(observe/)],
     [qw(mod_upstream_proxy.c)],

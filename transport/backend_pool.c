@@ -87,6 +87,7 @@ apr_status_t up_pool_take(up_peer_t *peer, const up_poolkey_t *key, int fresh,
         return APR_ENOMEM;
     }
     slot->used = 1;
+    up_counts_gauge(pool->counts, UP_GAUGE_CONNECTIONS, 1);
     *pconn = slot->conn;
     return APR_SUCCESS;
 }
@@ -130,6 +131,7 @@ void up_pool_give(up_conn_t *conn)
     }
     conn->idle_since = now;
     conn->idle_until = now + wait;
+    up_counts_gauge(shelf->home->counts, UP_GAUGE_CONNECTIONS, -1);
     fd = up_room_enter(room, conn->slot);
     /* from here on it may be emptied, from the next line on be taken */
     apr_reslist_release(shelf->list, conn->slot);
@@ -147,6 +149,7 @@ void up_pool_drop(up_conn_t *conn)
         return;
     }
     shelf = conn->slot->shelf;
+    up_counts_gauge(shelf->home->counts, UP_GAUGE_CONNECTIONS, -1);
     up_conn_close(conn);
     apr_reslist_invalidate(shelf->list, conn->slot);
     up_shelf_leave(shelf);

@@ -104,6 +104,7 @@ void up_room_leave_locked(up_slot_t *slot)
     slot->idle = 0;
     slot->shelf->idle--;
     slot->shelf->home->room->count--;
+    up_counts_gauge(slot->shelf->home->counts, UP_GAUGE_IDLE, -1);
 }
 
 int up_room_leave(up_slot_t *slot)
@@ -129,9 +130,11 @@ int up_room_enter(up_room_t *room, up_slot_t *slot)
     APR_RING_INSERT_HEAD(&room->ring, slot, up_slot_t, link);
     slot->idle = 1;
     slot->shelf->idle++;
+    up_counts_gauge(slot->shelf->home->counts, UP_GAUGE_IDLE, 1);
     if (++room->count > room->group->keepalive) {
         last = APR_RING_LAST(&room->ring);
         up_room_leave_locked(last);
+        up_counts_add(last->shelf->home->counts, UP_COUNT_EVICTIONS, 1);
         fd = up_conn_disown(last->conn);
     }
     apr_thread_mutex_unlock(room->lock);
@@ -397,6 +400,7 @@ up_pool_t *up_house_furnish(up_house_t *house, up_peer_t *peer)
     if (!pool) {
         room = room_of(house, peer->peers);
         if (room && make_peer_pool(room, &pool) == APR_SUCCESS) {
+            pool->counts = peer->counts;
             pool->next = room->pools;
             room->pools = pool;
             atomic_store(&peer->pool, pool);

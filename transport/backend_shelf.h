@@ -68,6 +68,7 @@ struct up_pool_t {
     up_room_t *room;
     apr_thread_mutex_t *lock;
     up_pool_t *next;  /* of the room, see up_house_t */
+    up_counts_t *counts; /* the peer's */
     atomic_int gone;  /* its peer is in no list: nothing is kept */
     up_shelf_t *plain;
     up_shelf_t *keyed[UP_SHELF_BUCKETS];

@@ -63,6 +63,7 @@ int unit_open_files(void);
 
 Suite *unit_bell(void);
 Suite *unit_roster(void);
+Suite *unit_ledger(void);
 Suite *unit_zone(void);
 Suite *unit_peers(void);
 Suite *unit_conn(void);
