@@ -46,16 +46,25 @@ UP_APR_LIBS := $(shell $(APU_CONFIG) --link-ld --libs) \
 endif
 
 UP_CFLAGS := $(APXS_FLAGS) -std=gnu11 -Wall -Wextra -Werror \
-    -fvisibility=hidden -O2 -g -I.
+    -fvisibility=hidden -O2 -g -I. -Ibuild/page
 ASAN_FLAGS := -fsanitize=address,undefined -fno-omit-frame-pointer
 COVERAGE_FLAGS := --coverage -fprofile-update=atomic \
     -Wl,--exclude-libs,libgcov.a
-LIBS := -lcares
+LIBS := -lcares -ljansson
 
 SOURCES := $(wildcard *.c $(addsuffix /*.c, \
     config peers transport exchange drivers observe))
 
 all: $(MODULE)
+
+# --- the status page ------------------------------------------------------
+
+PAGE := build/page/status_page.h
+
+$(PAGE): tools/page $(addprefix observe/page/status.,html css js)
+	@mkdir -p $(@D)
+	@tools/page status_page $(filter-out tools/page,$^) > $@.$$$$ \
+	    && mv $@.$$$$ $@
 
 # --- variants -------------------------------------------------------------
 # $(call variant,NAME,COMPILER,FLAGS): objects and module below build/NAME.
@@ -73,6 +82,8 @@ build/$(1)/flags: FORCE
 
 build/$(1)/link: FORCE
 	@$$(call remember,$(LDFLAGS) $(LIBS) $(SOURCES))
+
+build/$(1)/observe/status.o: $(PAGE)
 
 build/$(1)/%.o: %.c build/$(1)/flags
 	@mkdir -p $$(@D)

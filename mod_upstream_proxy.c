@@ -25,7 +25,10 @@
 #include "http_request.h"
 #include "mod_upstream_proxy.h"
 #include "mpm_common.h"
+#include "observe/api.h"
 #include "observe/metrics.h"
+#include "observe/state_file.h"
+#include "observe/status.h"
 #include "observe/variables.h"
 #include "peers/clerk.h"
 #include "peers/ledger_memory.h"
@@ -253,6 +256,7 @@ static int on_post_config(apr_pool_t *pconf, apr_pool_t *plog,
     }
     if (status == OK) {
         up_ledger_post_config(pconf, s);
+        up_statefile_load(ptemp, s);
     }
     return status;
 }
@@ -314,6 +318,8 @@ static void register_hooks(apr_pool_t *p)
     up_request_register();
     up_variables_register(p);
     up_metrics_register();
+    up_api_register();
+    up_status_register(p);
     up_zones_register();
     up_ledger_register();
     ap_hook_pre_config(on_pre_config, NULL, NULL, APR_HOOK_MIDDLE);

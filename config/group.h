@@ -61,6 +61,7 @@ struct up_group_t {
     int queue;                   /* requests that may wait, 0: none */
     apr_interval_time_t queue_timeout;
     struct up_zone_t *zone;      /* config/zone.h, NULL: none */
+    const char *state_file;      /* UpstreamState, NULL: none */
     const char *where;           /* file:line */
     up_peers_t *peers;           /* this child's, peers/peer.h */
 };

@@ -263,7 +263,10 @@ static const char *read_section(cmd_parms *cmd, void *dconf, const char *args)
     cmd->directive->data = &section;
     error = ap_walk_config(cmd->directive->first_child, cmd, cmd->context);
     cmd->directive->data = NULL;
-    return error != NULL ? error : check_servers(cmd, section.group);
+    if (error == NULL) {
+        error = check_servers(cmd, section.group);
+    }
+    return error != NULL ? error : up_zone_check_group(cmd, section.group);
 }
 
 /* httpd lets them stand everywhere but in .htaccess, so that the setters can
@@ -288,6 +291,8 @@ const command_rec up_group_commands[] = {
                   SPAN_OF(keepalive_timeout), WHERE, "a time such as 60s"),
     AP_INIT_TAKE_ARGV("UpstreamQueue", up_limits_set_queue, NULL, WHERE,
                       "a number of requests and, if need be, timeout="),
+    AP_INIT_TAKE1("UpstreamState", up_zone_set_state, NULL, WHERE,
+                  "a file that the children can write"),
     AP_INIT_TAKE12("UpstreamZone", up_zone_set, NULL, WHERE,
                    "a name and, once, a size such as 64k"),
     {.name = NULL}

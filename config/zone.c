@@ -88,6 +88,32 @@ const char *up_zone_set(cmd_parms *cmd, void *dconf, const char *name,
     return size != NULL ? set_size(cmd, group->zone, size) : NULL;
 }
 
+const char *up_zone_set_state(cmd_parms *cmd, void *dconf, const char *file)
+{
+    up_group_t *group = NULL;
+    const char *error = up_group_section_once(cmd, &group);
+
+    (void)dconf;
+    if (error != NULL) {
+        return error;
+    }
+    group->state_file = ap_server_root_relative(cmd->pool, file);
+    if (file[0] == '\0' || group->state_file == NULL) {
+        return up_complaint_word(cmd, "wants the path of a file", file);
+    }
+    return NULL;
+}
+
+const char *up_zone_check_group(cmd_parms *cmd, const up_group_t *group)
+{
+    if (group->state_file != NULL && group->zone == NULL) {
+        return apr_psprintf(cmd->pool, "UpstreamState keeps what is ordered "
+                            "of servers that all children share: write an "
+                            "UpstreamZone in <Upstream %s>", group->name);
+    }
+    return NULL;
+}
+
 static void count_servers(up_group_t *group, void *baton)
 {
     (void)baton;

@@ -12,6 +12,7 @@
 
 #include "httpd.h"
 #include "http_config.h"
+#include "mod_upstream_proxy.h"
 
 #define UP_ZONE_SIZE  65536 /* when no size is given */
 #define UP_ZONE_LEAST 32768 /* nginx's: 8 pages */
@@ -29,6 +30,12 @@ typedef struct up_zone_t {
 /** The setter, inside <Upstream>. */
 const char *up_zone_set(cmd_parms *cmd, void *dconf, const char *name,
                         const char *size);
+
+/** The setter of UpstreamState, which wants a zone. */
+const char *up_zone_set_state(cmd_parms *cmd, void *dconf, const char *file);
+
+/** The end of an <Upstream>. @return NULL, or what it lacks */
+const char *up_zone_check_group(cmd_parms *cmd, const up_group_t *group);
 
 /** pre_config: forgets the zones of the last configuration. */
 void up_zone_reset(apr_pool_t *pconf);

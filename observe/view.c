@@ -64,7 +64,7 @@ static void judge(apr_pool_t *p, const up_peer_t *peer, apr_time_t now,
     }
     else if (!up_peer_fit_locked(peer, now) && !peer->peers->single) {
         view->condition = UP_CONDITION_FAILED;
-        view->reason = apr_psprintf(p, "%d failures (max_fails %d)",
+        view->reason = apr_psprintf(p, "%d failed in a row (max_fails %d)",
                                     view->fails, peer->server->max_fails);
     }
 }

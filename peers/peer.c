@@ -86,6 +86,21 @@ void up_peerstate_configure(up_peerstate_t *state, const up_server_t *server)
     }
 }
 
+void up_peerstate_order(up_peerstate_t *state, const up_order_t *order)
+{
+    if (order->set & UP_ORDERED_WEIGHT) {
+        SET(&state->weight, order->weight);
+    }
+    if (order->set & UP_ORDERED_MAX_CONNS) {
+        SET(&state->max_conns, order->max_conns);
+    }
+    if (order->set & UP_ORDERED_ADMIN) {
+        SET(&state->admin, order->admin);
+    }
+    atomic_fetch_or(&state->ordered, order->set);
+    atomic_fetch_and(&state->ordered, ~order->unset);
+}
+
 void up_peerstate_weigh(up_peerstate_t *state, int weight)
 {
     if (!(GET(&state->ordered) & UP_ORDERED_WEIGHT)) {

@@ -120,6 +120,18 @@ up_peerstate_t *up_peerstate_of(apr_pool_t *p, const up_peers_t *peers,
 /** Weight, max_conns and admin as configured, but for what is ordered. */
 void up_peerstate_configure(up_peerstate_t *state, const up_server_t *server);
 
+/** Orders of an operator's: what is in `set` counts from now on, what is in
+ * `unset` is for up_peerstate_configure to set. */
+typedef struct up_order_t {
+    int set;   /* UP_ORDERED bits */
+    int unset; /* the same */
+    int admin; /* up_admin_e */
+    int weight;
+    int max_conns;
+} up_order_t;
+
+void up_peerstate_order(up_peerstate_t *state, const up_order_t *order);
+
 /** The weight that names give it, if no operator has ordered another. */
 void up_peerstate_weigh(up_peerstate_t *state, int weight);
 
