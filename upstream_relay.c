@@ -8,6 +8,7 @@
 #include "config/log.h"
 #include "config/phase_hooks.h"
 #include "exchange/error_type.h"
+#include "exchange/proxy_status.h"
 #include "exchange/trailers.h"
 #include "http_core.h"
 #include "upstream_machine.h"
@@ -361,6 +362,10 @@ up_verdict_e up_step_finish(up_request_t *ur)
     up_machine_count_end(ur);
     up_machine_unqueue(ur);
     up_machine_unhang_bell(ur);
+    if (ap_is_HTTP_ERROR(ur->result)) {
+        up_proxystatus_add(ur->r, ur->settings, up_trail_last(ur->trail),
+                           ur->r->err_headers_out);
+    }
     up_machine_tell_failed(ur);
     up_hooks_log(ur->r, ur);
     up_client_close(ur->client);

@@ -10,6 +10,7 @@
 #include "exchange/force_ranges.h"
 #include "exchange/rate.h"
 #include "exchange/jump.h"
+#include "exchange/proxy_status.h"
 #include "exchange/request_head.h"
 #include "exchange/response_head.h"
 #include "exchange/trailers.h"
@@ -444,6 +445,8 @@ static up_verdict_e respond(up_request_t *ur, const up_head_t *head,
 
     up_reshead_apply(ur->r, ur->settings, head, &ur->leg.framing, &relay);
     up_wishes_grant(ur->r, wishes);
+    up_proxystatus_add(ur->r, ur->settings, up_trail_last(ur->trail),
+                       ur->r->headers_out);
     status = up_hooks_response_in(ur->r, ur);
     if (status != OK) {
         return up_machine_finish(ur, status, "refused by a hook");
@@ -488,6 +491,7 @@ static up_verdict_e head_done(up_request_t *ur)
     up_wishes_t wishes;
 
     tried->status = head->status;
+    tried->answer = head->status;
     tried->header_time = apr_time_now() - tried->started;
     ur->trail->head = head;
     if (head->status == HTTP_SWITCHING_PROTOCOLS) {

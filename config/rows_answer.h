@@ -35,6 +35,8 @@
         "media types such as text/event-stream, or none")                     \
     ROW(TEXT, EarlyHints, early_hints, early_hints, 0, NULL,                  \
         "on, off or an expression")                                           \
+    ROW(FLAG, ProxyStatus, proxy_status, proxy_status, 0, "off",              \
+        "on or off")                                                          \
     ROW(FLAG, LenientFraming, lenient_framing, lenient_framing, 0, "off",     \
         "on or off")
 

@@ -142,6 +142,7 @@ struct up_settings_t {
     apr_array_header_t *stream_types;   /* of const char *: media types, a *
                                            at the end stands for any rest */
     const up_text_t *early_hints;       /* NULL: off */
+    int proxy_status;
     int lenient_framing;
 
     /* lists of up_rule_t (config/rewrite_rules.h); NULL: nothing was said,

@@ -21,6 +21,7 @@ typedef struct up_try_t {
     const char *peer;  /* "127.0.0.1:80"; group name when none was live; ""
                           when no socket could be made */
     int status;        /* 0: none, printed as - */
+    int answer;        /* the backend's, of a head that came, else 0 */
     apr_time_t started;
     apr_interval_time_t queue_time;    /* -1: it did not wait */
     apr_interval_time_t connect_time;  /* -1: not connected; 0: reused */

@@ -28,7 +28,8 @@ typedef struct variable_t {
     up_trail_e list;
 } variable_t;
 
-/* Does anything read the environment? Found out in post_config. */
+/* Does anything read the environment, when it is logged? Found out in
+ * post_config. */
 static int env_wanted;
 
 static const up_pass_t *pass_of(const request_rec *r)
@@ -303,17 +304,44 @@ static int names_one(const char *args)
     return 0;
 }
 
+/* Those that read the environment when the response's head is sent: they see
+ * what is known by then. mod_headers for one: Header set X %{UPSTREAM_ADDR}e */
+static int reads_early(const ap_directive_t *node)
+{
+    return ap_cstr_casecmp(node->directive, "Header") == 0;
+}
+
 /* Our own directives ask through expressions, never the environment. */
-static int names_a_variable(const ap_directive_t *node)
+static int reads_at_all(const ap_directive_t *node)
+{
+    return ap_cstr_casecmpn(node->directive, "Upstream", 8) != 0;
+}
+
+static int names_a_variable(const ap_directive_t *node,
+                            int (*counts)(const ap_directive_t *node))
 {
     for (; node; node = node->next) {
-        if (names_a_variable(node->first_child)
-            || (node->args && names_one(node->args)
-                && ap_cstr_casecmpn(node->directive, "Upstream", 8) != 0)) {
+        if (names_a_variable(node->first_child, counts)
+            || (node->args && counts(node) && names_one(node->args))) {
             return 1;
         }
     }
     return 0;
+}
+
+/* A response's head is there. */
+static int publish_for_response(request_rec *r, up_request_t *u)
+{
+    (void)u;
+    up_variables_publish(r);
+    return DECLINED;
+}
+
+/* An error page of ours may follow. */
+static void publish_for_error(request_rec *r, up_request_t *u)
+{
+    (void)u;
+    up_variables_publish(r);
 }
 
 /* Building the texts costs some microseconds a request. Nothing can read
@@ -327,7 +355,13 @@ static int post_config(apr_pool_t *p, apr_pool_t *plog, apr_pool_t *ptemp,
     (void)s;
     env_wanted = ap_find_linked_module("mod_lua.c") != NULL
                  || ap_find_linked_module("mod_perl.c") != NULL
-                 || names_a_variable(ap_conftree);
+                 || names_a_variable(ap_conftree, reads_at_all);
+    if (names_a_variable(ap_conftree, reads_early)) {
+        APR_OPTIONAL_HOOK(up, upstream_response_in, publish_for_response,
+                          NULL, NULL, APR_HOOK_REALLY_FIRST);
+        APR_OPTIONAL_HOOK(up, upstream_log, publish_for_error, NULL, NULL,
+                          APR_HOOK_REALLY_FIRST);
+    }
     return OK;
 }
 

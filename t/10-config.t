@@ -53,6 +53,7 @@ my @plain = (
     [Buffering => ['on', 'off'], ['full' => $flag]],
     [BufferSize => ['128', '32k', '1m'], ['0' => $no_size, '4kk' => $size]],
     [MaxHeaderSize => ['8k', '128K'], ['none' => $size, '0' => $no_size]],
+    [ProxyStatus => ['on', 'off'], ['full' => $flag]],
     [BusyBuffersSize => ['8k'], ['0' => $no_size, '8kb' => $size]],
     [MaxTempFileSize => ['0', '100m'], ['1g' => $size]],
     [TempFileWriteSize => ['16k'], ['0' => $no_size, 'x' => $size]],
