@@ -1,7 +1,8 @@
 # Licensed under the Apache License, Version 2.0; see LICENSE.
 #
 #   make                       ./mod_upstream_proxy.so, flags asked from apxs
-#   make install               apxs -i -a
+#   make install               apxs -i -a, or files alone below DESTDIR
+#   make deb                   a Debian package below build/deb
 #   make check                 everything that must hold (also .ci/run)
 #   make test T="t/20-*.t"     Apache::Test suite or a part of it
 #   make unit                  unit tests of the pure helpers
@@ -155,8 +156,26 @@ $(EXAMPLE): docs/examples/mod_upstream_example.c mod_upstream_proxy.h
 
 examples: $(EXAMPLE)
 
+# With DESTDIR the files alone: the configuration is the packager's.
 install: $(MODULE)
+ifeq ($(DESTDIR),)
 	$(APXS) -i -a -n upstream_proxy $(MODULE)
+endif
+	install -d '$(DESTDIR)$(shell $(APXS) -q LIBEXECDIR)' \
+	    '$(DESTDIR)$(shell $(APXS) -q INCLUDEDIR)'
+	install -m 644 mod_upstream_proxy.h \
+	    '$(DESTDIR)$(shell $(APXS) -q INCLUDEDIR)/'
+ifneq ($(DESTDIR),)
+	install -m 755 $(MODULE) '$(DESTDIR)$(shell $(APXS) -q LIBEXECDIR)/'
+endif
+
+# A Debian package; where it is, is the last line.
+VERSION ?= 0.1.0
+DEB := build/deb
+
+deb: $(MODULE)
+	@mkdir -p $(DEB)
+	APXS='$(APXS)' tools/make-deb.sh $(DEB) $(VERSION)
 
 # --- tests ----------------------------------------------------------------
 
@@ -224,6 +243,6 @@ clean:
 
 FORCE:
 
-.PHONY: all examples objects headers install deps check lint unit fuzz \
+.PHONY: all deb examples objects headers install deps check lint unit fuzz \
     test coverage \
     smoke check-asan bench demo clean FORCE
