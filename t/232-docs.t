@@ -1,0 +1,55 @@
+# Licensed under the Apache License, Version 2.0; see LICENSE.
+
+# The guides: httpd takes each block of theirs, each tag of the log that an
+# operator can meet is explained, and links lead somewhere.
+
+use strict;
+use warnings;
+
+use Apache::Test qw(-withtestmore);
+
+use Up::Server ();
+
+Test::More::plan(skip_all => 'no driver is concerned')
+    if ($ENV{UP_DRIVER} // 'sync') ne 'sync';
+
+my $top = $ENV{UP_TOP};
+
+sub slurp {
+    my ($file) = @_;
+    open my $fh, '<', $file or die "$file: $!\n";
+    local $/;
+    return <$fh>;
+}
+
+my %guide = map { $_ => slurp("$top/docs/$_.md") }
+    qw(from-nginx from-mod_proxy tuning troubleshooting);
+
+for my $name (sort keys %guide) {
+    my ($n, @bad) = (0);
+    while ($guide{$name} =~ /^```apache\n(.*?)^```/msg) {
+        my $block = $1;
+        $n++;
+        my ($ok, $said) = Up::Server->check(conf => $block);
+        push @bad, "$block$said" if !$ok;
+    }
+    is scalar @bad, 0, "$name: httpd takes all $n blocks" or diag @bad;
+    for my $link ($guide{$name} =~ /\]\(([^)#]+)/g) {
+        ok -e "$top/docs/$link", "$name: $link is there";
+    }
+}
+
+# Tags at notice and above; what they say is in the line after.
+my %tag;
+for my $file (glob("$top/*.c"), glob "$top/*/*.c") {
+    my $text = slurp($file);
+    while ($text =~ /ap_log_\w*error\([^;]*?UPLOGNO\((\d+)\)/g) {
+        my ($call, $n) = ($&, $1);
+        $tag{"UP$n"} = 1 if $call !~ /APLOG_(?:DEBUG|INFO)\b/;
+    }
+}
+cmp_ok scalar(keys %tag), '>=', 30, 'tags are found in the source';
+is_deeply [grep { $guide{troubleshooting} !~ /^\|[^|]*\b$_\b/m }
+    sort keys %tag], [], 'troubleshooting.md explains each of them';
+
+done_testing;
