@@ -86,6 +86,10 @@ for my $name (sort grep { defined $default{$_} } keys %default) {
         "$name has the default of the source";
 }
 
+# Kinds of values and contexts, too: what the tool would write is there.
+is qx{$^X $top/tools/directives-doc --check}, '',
+    'tools/directives-doc has nothing to change';
+
 # What httpd is told, whatever the source looks like. A name is the end of a
 # string in the module; a string that is nothing but a name is a directive's.
 SKIP: {
