@@ -23,7 +23,7 @@ sub slurp {
 }
 
 my %guide = map { $_ => slurp("$top/docs/$_.md") }
-    qw(from-nginx from-mod_proxy tuning troubleshooting);
+    qw(from-nginx from-mod_proxy tuning troubleshooting security);
 
 for my $name (sort keys %guide) {
     my ($n, @bad) = (0);
