@@ -2,8 +2,9 @@
 # Licensed under the Apache License, Version 2.0; see LICENSE.
 
 # docs/directives.md and the source name the same directives, parameters,
-# variables and functions, with the same defaults. Needs no server:
-# perl t/02-directives-doc.t. UP_TOP names another tree.
+# variables and functions, with the same defaults; docs/troubleshooting.md
+# explains the tags of the log. Needs no server: perl t/02-directives-doc.t.
+# UP_TOP names another tree.
 
 use strict;
 use warnings;
@@ -89,6 +90,22 @@ for my $name (sort grep { defined $default{$_} } keys %default) {
 # Kinds of values and contexts, too: what the tool would write is there.
 is qx{$^X $top/tools/directives-doc --check}, '',
     'tools/directives-doc has nothing to change';
+
+# Tags that are logged at notice and above are explained.
+my %tag;
+my $explained = slurp('docs/troubleshooting.md');
+for my $file (map { substr $_, 1 + length $top } glob("$top/*.c"),
+    glob "$top/*/*.c")
+{
+    my $text = slurp($file);
+    while ($text =~ /ap_log_\w*error\([^;]*?UPLOGNO\((\d+)\)/g) {
+        my ($call, $n) = ($&, $1);
+        $tag{"UP$n"} = 1 if $call !~ /APLOG_(?:DEBUG|INFO)\b/;
+    }
+}
+cmp_ok scalar(keys %tag), '>=', 30, 'tags are found in the source';
+is_deeply [grep { $explained !~ /^\|[^|]*\b$_\b/m } sort keys %tag], [],
+    'docs/troubleshooting.md explains each of them';
 
 # What httpd is told, whatever the source looks like. A name is the end of a
 # string in the module; a string that is nothing but a name is a directive's.

@@ -1,7 +1,6 @@
 # Licensed under the Apache License, Version 2.0; see LICENSE.
 
-# The guides: httpd takes each block of theirs, each tag of the log that an
-# operator can meet is explained, and links lead somewhere.
+# The guides: httpd takes each block of theirs, and links lead somewhere.
 
 use strict;
 use warnings;
@@ -38,18 +37,5 @@ for my $name (sort keys %guide) {
         ok -e "$top/docs/$link", "$name: $link is there";
     }
 }
-
-# Tags at notice and above; what they say is in the line after.
-my %tag;
-for my $file (glob("$top/*.c"), glob "$top/*/*.c") {
-    my $text = slurp($file);
-    while ($text =~ /ap_log_\w*error\([^;]*?UPLOGNO\((\d+)\)/g) {
-        my ($call, $n) = ($&, $1);
-        $tag{"UP$n"} = 1 if $call !~ /APLOG_(?:DEBUG|INFO)\b/;
-    }
-}
-cmp_ok scalar(keys %tag), '>=', 30, 'tags are found in the source';
-is_deeply [grep { $guide{troubleshooting} !~ /^\|[^|]*\b$_\b/m }
-    sort keys %tag], [], 'troubleshooting.md explains each of them';
 
 done_testing;
