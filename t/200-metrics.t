@@ -29,7 +29,7 @@ my $s = Up::Server->start(A => $A->addr, B => $B->addr, C => $closed->addr,
     </Upstream>
     <Upstream full>
         UpstreamServer @A@ max_conns=1
-        UpstreamQueue 1 timeout=300ms
+        UpstreamQueue 1 timeout=1s
     </Upstream>
     UpstreamPass /one/ http://one/
     UpstreamPass /two/ http://two/
@@ -185,7 +185,7 @@ subtest 'clients that leave' => sub {
 
 subtest 'a queue' => sub {
     my @clients = map { $s->client } 1 .. 3;
-    $clients[0]->request(GET => '/full/1', ['X-A' => 'late:1.5']);
+    $clients[0]->request(GET => '/full/1', ['X-A' => 'late:2.5']);
     becomes(1, 'one has the server', requests_active => upstream => 'full');
     $clients[1]->request(GET => '/full/2');
     SKIP: {

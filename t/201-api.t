@@ -189,10 +189,13 @@ subtest 'weight and max_conns' => sub {
     is patch($A, '{"weight":7,"max_conns":1}')->[0], 200, 'both';
     my $peer = peer_now($A);
     is "$peer->{weight} $peer->{max_conns}", '7 1', 'it says so';
-    my @clients = map { $s->client } 1 .. 7;
+    # so many that prefork has a child for each, which has no other request
+    my $prefork = $s->{mpm} eq 'prefork';
+    my @clients = map { $s->client } 1 .. ($prefork ? 4 : 7);
     $_->request(GET => '/app/x', ['X-A' => 'late:1', 'X-B' => 'late:1'])
         for @clients;
-    is join('', sort map { $_->response->body } @clients), 'ABBBBBB',
+    like join('', sort map { $_->response->body } @clients),
+        $prefork ? qr/^A?B{3,4}$/ : qr/^AB{6}$/,
         'A takes one at a time, in all children';
     is patch($A, '{"max_conns":null}')->[0], 200, 'as configured';
     $peer = peer_now($A);
