@@ -160,7 +160,7 @@ up_verdict_e up_machine_wait(up_request_t *ur, apr_int16_t backend,
                              apr_int16_t client);
 
 /** Is there an UpstreamTotalTimeout that counts in the present state: from
- * connecting to the last byte of the backend's? */
+ * waiting for a server to the last byte of the backend's? */
 int up_machine_total_counts(const up_request_t *ur);
 
 /** Does it, and has it passed? */
@@ -208,6 +208,10 @@ void up_machine_unqueue(up_request_t *ur);
 /** In SELECT: has it waited in the queue for long enough? Then it is
  * answered. */
 int up_machine_queue_expire(up_request_t *ur);
+
+/** In SELECT: the time of UpstreamTotalTimeout was over before there was a
+ * server. 504, logged; no server is at fault. */
+void up_machine_select_expire(up_request_t *ur, const char *reason);
 
 /** 503 with Retry-After, logged: no server is at fault, there is no room. */
 up_verdict_e up_machine_refuse(up_request_t *ur, const char *reason);

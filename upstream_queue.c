@@ -48,6 +48,26 @@ int up_machine_queue_expire(up_request_t *ur)
     return 1;
 }
 
+void up_machine_select_expire(up_request_t *ur, const char *reason)
+{
+    apr_time_t now = apr_time_now();
+    up_try_t *tried;
+
+    if (ur->place.queue) {
+        leave_queue(ur, now);
+    }
+    ur->awaits_name = 0;
+    tried = up_trail_open(ur->trail, ur->pass->group->name, now);
+    tried->queue_time = ur->queue_time;
+    tried->status = HTTP_GATEWAY_TIME_OUT;
+    tried->error = "http_response_timeout";
+    up_trail_close(ur->trail, now);
+    ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, ur->r, UPLOGNO(0835)
+                  "group %s: no server in time, answering 504: %s",
+                  ur->pass->group->name, reason);
+    up_machine_finish(ur, HTTP_GATEWAY_TIME_OUT, reason);
+}
+
 /* At the end of the queue. */
 static up_verdict_e line_up(up_request_t *ur, up_queue_t *queue,
                             apr_time_t now)

@@ -136,6 +136,8 @@ static void log_body_failed(const up_request_t *ur, apr_status_t rv,
 int up_machine_total_counts(const up_request_t *ur)
 {
     switch (ur->state) {
+    case UP_SELECT:
+        return ur->total_until && (ur->place.queue || ur->awaits_name);
     case UP_CONNECT:
     case UP_SEND:
     case UP_HEAD:
@@ -157,6 +159,10 @@ void up_machine_total_expire(up_request_t *ur)
     const char *reason = "timed out (UpstreamTotalTimeout)";
     up_try_t *tried = up_trail_last(ur->trail);
 
+    if (ur->state == UP_SELECT) {
+        up_machine_select_expire(ur, reason);
+        return;
+    }
     if (ur->state != UP_BODY) {
         up_machine_fail(ur, UP_FAIL_TIMEOUT, 0, reason);
         return;

@@ -159,7 +159,7 @@ up_verdict_e up_step_select(up_request_t *ur)
         return verdict;
     }
     if (ur->queue_time >= 0 && !ur->trail->tries->nelts) {
-        begin(ur, now);
+        ur->started = now; /* tries have all their time after the queue */
     }
     /* a copy: the trail lives longer than a peer may */
     tried = up_trail_open(ur->trail,

@@ -28,6 +28,7 @@ my %GROUPS = (
         . 'UpstreamQueue 20',
     zone => "UpstreamServer \@A\@ max_conns=2\nUpstreamQueue 20\n"
         . 'UpstreamZone z',
+    total => "UpstreamServer \@A\@ max_conns=1\nUpstreamQueue 20",
     both => "UpstreamServer \@A\@ max_conns=1\nUpstreamServer \@B\@ "
         . "max_conns=1 backup\nUpstreamQueue 20",
 );
@@ -36,6 +37,7 @@ for my $name (sort keys %GROUPS) {
     $conf .= "<Upstream $name>\n$GROUPS{$name}\n</Upstream>\n"
         . "UpstreamPass /$name/ http://$name/\n";
 }
+$conf .= "<Location /total/>\nUpstreamTotalTimeout 400ms\n</Location>\n";
 my $slotmem = 'LoadModule slotmem_shm_module "@MODULES@/mod_slotmem_shm.so"'
     . "\n";
 my %addr = (A => $A->addr, B => $B->addr, R => $refused->addr,
@@ -106,6 +108,22 @@ subtest 'too long' => sub {
         'the time is known';
     is $first->response->status, 200, 'the first is not touched';
     is $s->get('/short/2')->status, 200, 'and the next is answered';
+};
+
+subtest 'UpstreamTotalTimeout counts in the queue' => sub {
+    my $first = hold('/total/1', 0.3);
+    my $second = ask('/total/2', 'X-A' => 'late:0.3');
+    my $third = ask('/total/3');
+    is $first->response->status, 200, 'the first is answered';
+    is $second->response->status, 504, 'the second has waited too long';
+    is $third->response->status, 504, 'the third has no server yet';
+    my $entry = $s->logged('/total/3');
+    is $entry->{UPSTREAM_ADDR}, 'total', 'none was asked';
+    is $entry->{UPSTREAM_STATUS}, 504, 'the status';
+    cmp_ok $entry->{UPSTREAM_QUEUE_TIME}, '>=', 0.35, 'the time is known';
+    ok scalar $s->error_log(qr/UP0835: group total: no server in time/),
+        'and why';
+    is $s->get('/total/4')->status, 200, 'its place is another\'s';
 };
 
 subtest 'a client that leaves' => sub {
