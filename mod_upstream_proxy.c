@@ -6,6 +6,7 @@
  */
 
 #include "apr_strings.h"
+#include "config/checks.h"
 #include "config/group.h"
 #include "config/log.h"
 #include "config/pass.h"
@@ -30,6 +31,7 @@
 #include "observe/state_file.h"
 #include "observe/status.h"
 #include "observe/variables.h"
+#include "peers/checker.h"
 #include "peers/clerk.h"
 #include "peers/ledger_memory.h"
 #include "peers/peer.h"
@@ -218,6 +220,7 @@ static int on_pre_config(apr_pool_t *pconf, apr_pool_t *plog,
     (void)ptemp;
     up_group_reset(pconf);
     up_zone_reset(pconf);
+    up_match_reset(pconf);
     up_process_reset();
     return OK;
 }
@@ -225,8 +228,10 @@ static int on_pre_config(apr_pool_t *pconf, apr_pool_t *plog,
 static int on_check_config(apr_pool_t *pconf, apr_pool_t *plog,
                            apr_pool_t *ptemp, server_rec *s)
 {
+    int status = up_checks_resolve(s);
+
     (void)plog;
-    return up_pass_post_config(pconf, ptemp, s);
+    return status == OK ? up_pass_post_config(pconf, ptemp, s) : status;
 }
 
 /* The MPM has settled how many children there may be. */
@@ -287,6 +292,9 @@ static void on_child_init(apr_pool_t *p, server_rec *s)
         rv = up_clerk_child_init(p, s);
     }
     if (rv == APR_SUCCESS) {
+        rv = up_checker_child_init(p);
+    }
+    if (rv == APR_SUCCESS) {
         rv = up_drive_loop_child_init(p, s);
     }
     if (rv != APR_SUCCESS) {
@@ -300,6 +308,7 @@ static void on_child_stopping(apr_pool_t *p, int graceful)
 {
     (void)p;
     up_drive_sync_stop(graceful);
+    up_checker_stop();
     up_pool_stopping();
 }
 
@@ -346,7 +355,7 @@ static void register_hooks(apr_pool_t *p)
 }
 
 /* httpd takes one table of directives; each part of config/ has its own. */
-static command_rec commands[96];
+static command_rec commands[160];
 
 static void join_commands(const command_rec *from)
 {
@@ -367,6 +376,7 @@ __attribute__((constructor)) static void make_commands(void)
     memset(commands, 0, sizeof(commands));
     join_commands(up_settings_commands);
     join_commands(up_group_commands);
+    join_commands(up_match_commands);
     join_commands(up_process_commands);
 }
 

@@ -62,6 +62,7 @@ struct up_group_t {
     apr_interval_time_t queue_timeout;
     struct up_zone_t *zone;      /* config/zone.h, NULL: none */
     const char *state_file;      /* UpstreamState, NULL: none */
+    struct up_check_t *check;    /* config/checks.h, NULL: none */
     const char *where;           /* file:line */
     up_peers_t *peers;           /* this child's, peers/peer.h */
 };

@@ -11,6 +11,7 @@
 
 #include "apr_strings.h"
 #include "config/address.h"
+#include "config/checks.h"
 #include "config/complaint.h"
 #include "config/limits.h"
 #include "config/resolver.h"
@@ -291,6 +292,8 @@ const command_rec up_group_commands[] = {
                   SPAN_OF(keepalive_timeout), WHERE, "a time such as 60s"),
     AP_INIT_TAKE_ARGV("UpstreamQueue", up_limits_set_queue, NULL, WHERE,
                       "a number of requests and, if need be, timeout="),
+    AP_INIT_TAKE_ARGV("UpstreamHealthCheck", up_checks_set, NULL, WHERE,
+                      "tcp or http and parameters, if need be"),
     AP_INIT_TAKE1("UpstreamState", up_zone_set_state, NULL, WHERE,
                   "a file that the children can write"),
     AP_INIT_TAKE12("UpstreamZone", up_zone_set, NULL, WHERE,

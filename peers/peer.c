@@ -13,6 +13,7 @@
 #include "config/log.h"
 #include "config/zone.h"
 #include "http_main.h"
+#include "peers/health.h"
 #include "peers/ledger.h"
 #include "peers/queue.h"
 #include "peers/tally.h"
@@ -239,6 +240,7 @@ int up_peer_fit_locked(const up_peer_t *peer, apr_time_t now)
     int max_fails = peer->server->max_fails;
 
     return GET(&peer->state->admin) == UP_ADMIN_UP
+           && up_health_good(peer->state, peer->peers->group->check)
            && (!max_fails || GET(&peer->state->fails) < max_fails
                || window_over(peer, now));
 }
@@ -275,7 +277,7 @@ int up_peer_take_locked(up_peer_t *peer, apr_time_t now)
         up_count_down(&peer->state->in_use, peer->cell);
         return 0;
     }
-    ADD(&peer->held, 1);
+    up_peer_hold_locked(peer);
     up_counts_gauge(peer->counts, UP_GAUGE_ACTIVE, 1);
     return 1;
 }
@@ -308,8 +310,12 @@ static up_change_e reset_failures(up_peer_t *peer)
     return max_fails && fails >= max_fails ? UP_CHANGE_BACK : UP_CHANGE_NONE;
 }
 
-/* What was done with the peer comes before its end. */
-static void let_go(up_peer_t *peer)
+void up_peer_hold_locked(up_peer_t *peer)
+{
+    ADD(&peer->held, 1);
+}
+
+void up_peer_let_go(up_peer_t *peer)
 {
     atomic_fetch_sub_explicit(&peer->held, 1, memory_order_release);
 }
@@ -324,7 +330,7 @@ up_change_e up_peer_give(up_peers_t *peers, up_peer_t *peer,
     up_counts_gauge(peer->counts, UP_GAUGE_ACTIVE, -1);
     up_queue_wake(peers->queue);
     if (outcome == UP_OUTCOME_NONE) {
-        let_go(peer);
+        up_peer_let_go(peer);
         return UP_CHANGE_NONE;
     }
     apr_thread_mutex_lock(peers->lock);
@@ -339,6 +345,6 @@ up_change_e up_peer_give(up_peers_t *peers, up_peer_t *peer,
         change = reset_failures(peer);
     }
     apr_thread_mutex_unlock(peers->lock);
-    let_go(peer);
+    up_peer_let_go(peer);
     return change;
 }

@@ -35,6 +35,14 @@ typedef enum up_admin_e {
     UP_ADMIN_DOWN
 } up_admin_e;
 
+/** What checks have found out. */
+typedef enum up_health_e {
+    UP_HEALTH_UNKNOWN, /* there was none yet */
+    UP_HEALTH_GOOD,
+    UP_HEALTH_BAD,
+    UP_HEALTH_DRAINS   /* only requests that stick to it */
+} up_health_e;
+
 /** Which of these an operator has set: the configuration's count no more. */
 #define UP_ORDERED_WEIGHT    1
 #define UP_ORDERED_MAX_CONNS 2
@@ -55,6 +63,9 @@ typedef struct up_peerstate_t {
     atomic_int max_conns;       /* the same, 0: no limit */
     atomic_int ordered;         /* UP_ORDERED bits */
     atomic_llong available_since; /* recovered at, 0: since the start */
+    atomic_int health;          /* up_health_e; these three: peers/health.h */
+    atomic_int streak;          /* results in a row that say otherwise */
+    atomic_llong check_due;     /* the next check, microseconds */
 } up_peerstate_t;
 
 struct up_peer_t {
@@ -167,6 +178,12 @@ int up_peer_fit_locked(const up_peer_t *peer, apr_time_t now);
  * @return 0: another child was faster, it is not usable any more
  */
 int up_peer_take_locked(up_peer_t *peer, apr_time_t now);
+
+/** It stays until up_peer_let_go, in a list or not. Lock held. */
+void up_peer_hold_locked(up_peer_t *peer);
+
+/** What was done with the peer comes before its end. */
+void up_peer_let_go(up_peer_t *peer);
 
 /** What became of a try. */
 typedef enum up_outcome_e {

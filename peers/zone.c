@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "apr_md5.h"
+#include "peers/health.h"
 #include "peers/shared_lock.h"
 
 #define LINE 64 /* bytes that processors pass to each other */
@@ -281,6 +282,7 @@ up_peerstate_t *up_zonemem_find(up_zonemem_t *zone, const up_group_t *group,
         users_of(zone, slot)[zone->place]++;
         if (server && !slot->configured) {
             up_peerstate_configure(&slot->state, server);
+            up_health_restored(&slot->state, group->check);
             slot->configured = 1;
         }
     }

@@ -138,8 +138,8 @@ row @$_ for (
     ['a mistyped directive in a group', group('!! UpstreamServr 127.0.0.1'),
         'UpstreamServr is unknown: inside <Upstream> may stand UpstreamServer '
         . 'UpstreamKeepalive UpstreamKeepaliveRequests UpstreamKeepaliveTime '
-        . 'UpstreamKeepaliveTimeout UpstreamQueue UpstreamState '
-        . 'UpstreamZone'],
+        . 'UpstreamKeepaliveTimeout UpstreamQueue UpstreamHealthCheck '
+        . 'UpstreamState UpstreamZone'],
     (map { ["$_ in a group", group("!! $_"), (split)[0] . ' is not built yet: '
         . 'there is only weighted round robin, so leave it out'] }
         'UpstreamLeastConn',

@@ -230,7 +230,8 @@ static void prepare(void)
 int main(void)
 {
     static Suite *(*const suites[])(void) = {
-        unit_bell, unit_roster, unit_zone, unit_ledger, unit_peers, unit_conn,
+        unit_bell, unit_health, unit_roster, unit_zone, unit_ledger,
+        unit_peers, unit_conn,
         unit_pool_suite, unit_pool_keys, unit_pool_threads, unit_spool, NULL
     };
 

@@ -62,6 +62,7 @@ int unit_accept(int listener);
 int unit_open_files(void);
 
 Suite *unit_bell(void);
+Suite *unit_health(void);
 Suite *unit_roster(void);
 Suite *unit_ledger(void);
 Suite *unit_zone(void);
