@@ -58,6 +58,8 @@ struct up_group_t {
     apr_interval_time_t keepalive_timeout;
     const struct up_resolver_t *resolver; /* never NULL after post_config */
     apr_interval_time_t resolver_timeout;
+    struct up_balancing_t *balancing; /* config/balancing.h, NULL: round
+                                         robin */
     int queue;                   /* requests that may wait, 0: none */
     apr_interval_time_t queue_timeout;
     struct up_zone_t *zone;      /* config/zone.h, NULL: none */

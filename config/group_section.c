@@ -11,6 +11,7 @@
 
 #include "apr_strings.h"
 #include "config/address.h"
+#include "config/balancing.h"
 #include "config/checks.h"
 #include "config/complaint.h"
 #include "config/limits.h"
@@ -164,8 +165,7 @@ static const char *parse_name(cmd_parms *cmd, const char *args,
 static int is_not_built(const char *directive)
 {
     static const char *const names[] = {
-        "LeastConn", "LeastTime", "IPHash", "Hash", "Random", "Sticky",
-        "State", "NTLM", NULL
+        "Sticky", "State", "NTLM", NULL
     };
     int i;
 
@@ -195,8 +195,8 @@ static const char *does_not_belong(cmd_parms *cmd, const char *directive)
     module *modules = ap_top_module;
 
     if (is_not_built(directive)) {
-        return apr_psprintf(cmd->pool, "%s is not built yet: there is only "
-                            "weighted round robin, so leave it out", directive);
+        return apr_psprintf(cmd->pool, "%s is not built yet: leave it out",
+                            directive);
     }
     if (ap_find_command_in_modules(directive, &modules) == NULL) {
         return apr_psprintf(cmd->pool, "%s is unknown: inside <Upstream> may "
@@ -241,7 +241,7 @@ static const char *check_servers(cmd_parms *cmd, const up_group_t *group)
                             "are backup, write at least one UpstreamServer "
                             "without it", group->name);
     }
-    return NULL;
+    return up_balancing_check(cmd, group->balancing, group->servers);
 }
 
 static const char *read_section(cmd_parms *cmd, void *dconf, const char *args)
@@ -282,6 +282,18 @@ const command_rec up_group_commands[] = {
                      "a name, as in <Upstream backend>"),
     AP_INIT_TAKE_ARGV("UpstreamServer", up_server_add, NULL, WHERE,
                       "an address and parameters"),
+    AP_INIT_TAKE_ARGV("UpstreamLeastConn", up_balancing_set_least_conn, NULL,
+                      WHERE, "nothing"),
+    AP_INIT_TAKE_ARGV("UpstreamIPHash", up_balancing_set_ip_hash, NULL, WHERE,
+                      "nothing"),
+    AP_INIT_TAKE_ARGV("UpstreamHash", up_balancing_set_hash, NULL, WHERE,
+                      "a key and, if need be, consistent and balance="),
+    AP_INIT_TAKE_ARGV("UpstreamRandom", up_balancing_set_random, NULL, WHERE,
+                      "nothing, two, or two least_conn"),
+    AP_INIT_TAKE_ARGV("UpstreamLeastTime", up_balancing_set_least_time, NULL,
+                      WHERE, "header or last_byte and, if need be, inflight"),
+    AP_INIT_TAKE_ARGV("UpstreamPeakEWMA", up_balancing_set_peak_ewma, NULL,
+                      WHERE, "decay= and choices=, if need be"),
     AP_INIT_TAKE12("UpstreamKeepalive", set_keepalive, NULL, WHERE,
                    "a number of idle connections and, if need be, local"),
     AP_INIT_TAKE1("UpstreamKeepaliveRequests", set_keepalive_requests, NULL,

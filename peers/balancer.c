@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "apr_strings.h"
+#include "config/group.h"
 
 #define TRIED_AT_FIRST 8
 
@@ -60,6 +61,17 @@ void up_balancer_recount(up_pick_t *pick, int max_tries)
     }
 }
 
+static const up_balancer_t *const methods[] = {
+    [UP_METHOD_ROUND_ROBIN] = &up_balancer_round_robin,
+    [UP_METHOD_LEAST_CONN] = &up_balancer_least_conn,
+    [UP_METHOD_IP_HASH] = &up_balancer_ip_hash,
+    [UP_METHOD_HASH] = &up_balancer_hash,
+    [UP_METHOD_KETAMA] = &up_balancer_ketama,
+    [UP_METHOD_RANDOM] = &up_balancer_random,
+    [UP_METHOD_LEAST_TIME] = &up_balancer_least_time,
+    [UP_METHOD_PEAK_EWMA] = &up_balancer_peak_ewma,
+};
+
 up_pick_t *up_balancer_begin(apr_pool_t *p, request_rec *r,
                              up_peers_t *peers, int max_tries)
 {
@@ -68,7 +80,9 @@ up_pick_t *up_balancer_begin(apr_pool_t *p, request_rec *r,
     pick->r = r;
     pick->p = p;
     pick->peers = peers;
-    pick->method = &up_balancer_round_robin;
+    pick->balancing = peers->group->balancing;
+    pick->method = pick->balancing ? methods[pick->balancing->method]
+                                   : &up_balancer_round_robin;
     up_balancer_recount(pick, max_tries);
     if (pick->method->begin) {
         pick->method->begin(pick);
@@ -93,6 +107,16 @@ static up_peer_t *take_from(up_pick_t *pick, up_peerlist_t *list,
     return NULL;
 }
 
+void up_balancer_taken_locked(up_pick_t *pick, up_peer_t *peer,
+                              apr_time_t now)
+{
+    pick->taken = now;
+    pick->learned = 0;
+    if (pick->method->taken) {
+        pick->method->taken(pick, peer, now);
+    }
+}
+
 up_peer_t *up_balancer_pick(up_pick_t *pick, apr_time_t now)
 {
     up_peers_t *peers = pick->peers;
@@ -108,6 +132,9 @@ up_peer_t *up_balancer_pick(up_pick_t *pick, apr_time_t now)
     if (pick->on_backup) {
         peer = take_from(pick, &peers->backup, now);
     }
+    if (peer) {
+        up_balancer_taken_locked(pick, peer, now);
+    }
     apr_thread_mutex_unlock(peers->lock);
     if (peer) {
         up_balancer_note(pick, peer);
@@ -118,18 +145,30 @@ up_peer_t *up_balancer_pick(up_pick_t *pick, apr_time_t now)
     return peer;
 }
 
+void up_balancer_head(up_pick_t *pick, up_peer_t *peer,
+                      apr_interval_time_t after, apr_time_t now)
+{
+    if (pick->method->head) {
+        apr_thread_mutex_lock(pick->peers->lock);
+        pick->method->head(pick, peer, after, now);
+        apr_thread_mutex_unlock(pick->peers->lock);
+    }
+}
+
 up_change_e up_balancer_done(up_pick_t *pick, up_peer_t *peer,
                              up_outcome_e outcome, const up_timing_t *timing,
                              apr_time_t now)
 {
+    static const up_timing_t unknown = { -1, -1 };
     up_peers_t *peers = pick->peers;
 
     if (pick->tries > 0) {
         pick->tries--;
     }
-    if (pick->method->done && timing) {
+    if (pick->method->done) {
         apr_thread_mutex_lock(peers->lock);
-        pick->method->done(pick, peer, outcome, timing, now);
+        pick->method->done(pick, peer, outcome, timing ? timing : &unknown,
+                           now);
         apr_thread_mutex_unlock(peers->lock);
     }
     return up_peer_give(peers, peer, outcome, now);

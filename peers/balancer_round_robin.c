@@ -7,8 +7,11 @@
 
 #include "peers/balancer.h"
 
-static up_peer_t *pick_round_robin(up_pick_t *pick, up_peerlist_t *list,
-                                   apr_time_t now)
+up_peer_t *up_balancer_smooth_locked(up_pick_t *pick, up_peerlist_t *list,
+                                     apr_time_t now,
+                                     int (*fits)(const up_peer_t *peer,
+                                                 const void *baton),
+                                     const void *baton)
 {
     up_peer_t *best = NULL;
     up_peer_t *peer;
@@ -17,7 +20,8 @@ static up_peer_t *pick_round_robin(up_pick_t *pick, up_peerlist_t *list,
 
     for (i = 0; i < list->count; i++) {
         peer = list->peers[i];
-        if (!up_balancer_usable_locked(pick, peer, now)) {
+        if (!up_balancer_usable_locked(pick, peer, now)
+            || (fits && !fits(peer, baton))) {
             continue;
         }
         peer->current += peer->effective;
@@ -34,6 +38,12 @@ static up_peer_t *pick_round_robin(up_pick_t *pick, up_peerlist_t *list,
         best->current -= total;
     }
     return best;
+}
+
+static up_peer_t *pick_round_robin(up_pick_t *pick, up_peerlist_t *list,
+                                   apr_time_t now)
+{
+    return up_balancer_smooth_locked(pick, list, now, NULL, NULL);
 }
 
 const up_balancer_t up_balancer_round_robin = {

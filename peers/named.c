@@ -21,6 +21,7 @@ static up_peer_t *take_named(up_pick_t *pick, const up_peerlist_t *list,
              || strcmp(peer->server->text, name) == 0)
             && up_balancer_usable_locked(pick, peer, now)
             && up_peer_take_locked(peer, now)) {
+            up_balancer_taken_locked(pick, peer, now);
             return peer;
         }
     }

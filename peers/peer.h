@@ -66,6 +66,10 @@ typedef struct up_peerstate_t {
     atomic_int health;          /* up_health_e; these three: peers/health.h */
     atomic_int streak;          /* results in a row that say otherwise */
     atomic_llong check_due;     /* the next check, microseconds */
+    atomic_int header_ms;       /* mean time to the head, 0: not known */
+    atomic_int response_ms;     /* mean time to the last byte, the same */
+    atomic_llong ewma;          /* microseconds, 0: not known */
+    atomic_llong ewma_at;       /* apr_time_t of that */
 } up_peerstate_t;
 
 struct up_peer_t {
@@ -77,6 +81,9 @@ struct up_peer_t {
     int listed;       /* weight that its list gave it, see roster.h */
     int effective;    /* L smooth weighted round robin */
     int current;      /* L */
+    int running;      /* L requests of this child's, of methods that ask */
+    apr_interval_time_t begun; /* L the sum of when they began, since the
+                                  group's first */
     up_peerstate_t *state; /* never NULL */
     atomic_int *cell; /* this child's part of in_use, NULL: no zone */
     up_counts_t *counts; /* never NULL, peers/ledger.h */
@@ -109,6 +116,7 @@ struct up_peers_t {
     int pending; /* L the first look-up of its name, peers/names.h */
     struct up_waiter_t *waiters; /* L for its end */
     int single; /* L one address, no backup: never taken out, as in nginx */
+    apr_uint64_t lots; /* L the last random number, 0: none was drawn */
     void *method_data; /* L what the balancing method keeps for the group */
 };
 

@@ -23,7 +23,7 @@ my @LAYERS = (
         exchange/fields exchange/framing exchange/pace exchange/range
         exchange/redirects exchange/retry exchange/trail exchange/upgrade
         exchange/uri_map exchange/wsframes
-        config/codes config/dns_ttl config/units)],
+        config/codes config/dns_ttl config/units peers/hash_ring)],
     [qw(config/)],
     [qw(peers/)],
     [qw(transport/)],

@@ -137,14 +137,13 @@ row @$_ for (
         'KeepAlive does not belong inside <Upstream>: write it outside'],
     ['a mistyped directive in a group', group('!! UpstreamServr 127.0.0.1'),
         'UpstreamServr is unknown: inside <Upstream> may stand UpstreamServer '
+        . 'UpstreamLeastConn UpstreamIPHash UpstreamHash UpstreamRandom '
+        . 'UpstreamLeastTime UpstreamPeakEWMA '
         . 'UpstreamKeepalive UpstreamKeepaliveRequests UpstreamKeepaliveTime '
         . 'UpstreamKeepaliveTimeout UpstreamQueue UpstreamHealthCheck '
         . 'UpstreamState UpstreamZone'],
     (map { ["$_ in a group", group("!! $_"), (split)[0] . ' is not built yet: '
-        . 'there is only weighted round robin, so leave it out'] }
-        'UpstreamLeastConn',
-        'UpstreamIpHash', 'UpstreamHash %{REQUEST_URI}', 'UpstreamRandom two',
-        'UpstreamSticky cookie id'),
+        . 'leave it out'] } 'UpstreamSticky cookie id', 'UpstreamNTLM'),
     ['UpstreamServer outside', 'UpstreamServer 127.0.0.1',
         'UpstreamServer belongs inside <Upstream name> ... </Upstream>'],
     ['UpstreamServer in a location', location('!! UpstreamServer 127.0.0.1'),

@@ -10,7 +10,7 @@ set -eu
 
 what=${1:-check}
 packages='make gcc libc6-dev pkg-config perl apache2 apache2-dev libc-ares-dev'
-packages="$packages libjansson-dev"
+packages="$packages libjansson-dev zlib1g-dev"
 case $what in
 build) ;;
 check)

@@ -15,6 +15,11 @@ UP_TRANSPORT_SOURCES := \
     $(addprefix transport/,backend_conn.c backend_pool.c backend_shelf.c \
         backend_sweep.c spool.c) \
     config/address.c
+UP_TRANSPORT_SOURCES += \
+    $(addprefix t/unit/,unit_balancers.c unit_balancers_time.c) \
+    $(addprefix peers/,balancer_least.c balancer_hash.c balancer_ketama.c \
+        balancer_random.c balancer_least_time.c balancer_peak_ewma.c \
+        hash_ring.c)
 UP_TRANSPORT_OBJECTS := $(UP_TRANSPORT_SOURCES:%.c=build/unit/transport/%.o)
 UP_TRANSPORT_BUILD = $(CC) $(UP_CFLAGS) $(UP_TRANSPORT_FLAGS) $(CFLAGS)
 UP_UNIT_PROGRAMS += build/unit/up_transport
@@ -29,7 +34,7 @@ build/unit/transport/%.o: %.c build/unit/transport/flags
 
 build/unit/up_transport: $(UP_TRANSPORT_OBJECTS)
 	$(UP_TRANSPORT_BUILD) -o $@ $^ $(LDFLAGS) -lcheck -lsubunit -lm -lrt \
-	    -lpthread $(UP_APR_LIBS)
+	    -lpthread -lz $(UP_APR_LIBS)
 
 unit-transport: build/unit/up_transport
 	$<

@@ -7,6 +7,7 @@
 #include "t/unit/up_transport.h"
 
 #include "apr_strings.h"
+#include "config/expressions.h"
 #include "config/log.h"
 #include "http_main.h"
 #include "transport/backend_pool.h"
@@ -66,6 +67,12 @@ void up_group_each(void (*visit)(up_group_t *group, void *baton), void *baton)
     for (i = 0; i < groups->nelts; i++) {
         visit(APR_ARRAY_IDX(groups, i, up_group_t *), baton);
     }
+}
+
+const char *up_text_raw(request_rec *r, const up_text_t *text)
+{
+    (void)r;
+    return text->literal;
 }
 
 /* --- groups -------------------------------------------------------------- */
@@ -232,6 +239,7 @@ int main(void)
     static Suite *(*const suites[])(void) = {
         unit_bell, unit_health, unit_roster, unit_zone, unit_ledger,
         unit_peers, unit_conn,
+        unit_balancers, unit_balancers_time,
         unit_pool_suite, unit_pool_keys, unit_pool_threads, unit_spool, NULL
     };
 

@@ -67,6 +67,8 @@ Suite *unit_roster(void);
 Suite *unit_ledger(void);
 Suite *unit_zone(void);
 Suite *unit_peers(void);
+Suite *unit_balancers(void);
+Suite *unit_balancers_time(void);
 Suite *unit_conn(void);
 Suite *unit_pool_suite(void);
 Suite *unit_pool_keys(void);
