@@ -35,6 +35,7 @@
 #include "peers/clerk.h"
 #include "peers/ledger_memory.h"
 #include "peers/peer.h"
+#include "peers/sessions.h"
 #include "peers/zone_memory.h"
 #include "transport/ahead.h"
 #include "transport/backend_pool.h"
@@ -222,7 +223,8 @@ static int on_pre_config(apr_pool_t *pconf, apr_pool_t *plog,
     up_zone_reset(pconf);
     up_match_reset(pconf);
     up_process_reset();
-    return OK;
+    return up_sessions_pre_config(pconf) == APR_SUCCESS
+               ? OK : HTTP_INTERNAL_SERVER_ERROR;
 }
 
 static int on_check_config(apr_pool_t *pconf, apr_pool_t *plog,
@@ -257,6 +259,9 @@ static int on_post_config(apr_pool_t *pconf, apr_pool_t *plog,
     up_temppath_post_config(s, up_pass_any() ? settings->temp_path : NULL);
     status = up_zones_post_config(pconf, s);
     if (status == OK) {
+        status = up_sessions_post_config(pconf, s);
+    }
+    if (status == OK) {
         status = up_group_post_config(pconf, s);
     }
     if (status == OK) {
@@ -284,6 +289,7 @@ static void on_child_init(apr_pool_t *p, server_rec *s)
 
     up_ledger_child_init();
     up_zones_child_init();
+    up_sessions_child_init(p);
     rv = up_peers_child_init(p);
     if (rv == APR_SUCCESS) {
         rv = up_pool_child_init(p, s);

@@ -93,6 +93,7 @@ struct up_request_t {
     up_trail_t *trail;
     up_pick_t *pick;
     up_peer_t *peer; /* NULL: none taken */
+    struct up_stick_t *stick; /* UpstreamSticky, NULL: the group has none */
     up_pipe_t *pipe;
     up_tunnel_t *tunnel;
     up_poolkey_t key;
@@ -215,6 +216,21 @@ void up_machine_select_expire(up_request_t *ur, const char *reason);
 
 /** 503 with Retry-After, logged: no server is at fault, there is no room. */
 up_verdict_e up_machine_refuse(up_request_t *ur, const char *reason);
+
+/** Begins to find out which server the request sticks to. */
+void up_machine_stick(up_request_t *ur);
+
+/** In SELECT: is that being looked up? Then ur->bell will be rung. */
+int up_machine_stick_awaits(up_request_t *ur, apr_time_t now);
+
+/** In SELECT: was that waited for? It is no more. */
+int up_machine_stick_expire(up_request_t *ur);
+
+/** The backend's answer goes on: with a cookie in `fields`, perhaps. Once. */
+void up_machine_stick_answer(up_request_t *ur, apr_table_t *fields);
+
+/** The answer is whole: where the session is will be remembered. */
+void up_machine_stick_learn(up_request_t *ur);
 
 /** In SELECT: the name of the host was waited for long enough. */
 void up_machine_name_expired(up_request_t *ur);

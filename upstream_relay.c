@@ -244,6 +244,7 @@ void up_machine_body_read(void *baton)
         up_trailers_respond(ur->r, ur->settings, ur->leg.trailers);
     }
     ur->want.backend = 0;
+    up_machine_stick_learn(ur);
     up_machine_release(ur, ur->leg.wire->reusable(&ur->leg), UP_OUTCOME_OK);
 }
 
@@ -363,6 +364,9 @@ up_verdict_e up_step_finish(up_request_t *ur)
 {
     conn_rec *c = ur->r->connection;
 
+    if (ur->trail->head) {
+        up_machine_stick_learn(ur);
+    }
     up_machine_release(ur, spared(ur), ur->trail->head ? UP_OUTCOME_OK
                                                          : UP_OUTCOME_NONE);
     up_machine_count_end(ur);

@@ -362,6 +362,7 @@ up_request_t *up_request_make(request_rec *r, const up_pass_t *pass,
                                     (apr_size_t)settings->max_header_size);
     ur->pick = up_balancer_begin(r->pool, r, ur->pass->group->peers,
                                  settings->next_upstream_tries);
+    up_machine_stick(ur);
     ur->state = UP_RECEIVE;
     ur->queue_time = -1;
     apr_pool_cleanup_register(r->pool, ur, abandoned, apr_pool_cleanup_null);
@@ -423,7 +424,8 @@ void up_request_expire(up_request_t *ur)
         timed_out(ur);
         break;
     case UP_SELECT:
-        if (!up_machine_queue_expire(ur) && ur->awaits_name) {
+        if (!up_machine_stick_expire(ur) && !up_machine_queue_expire(ur)
+            && ur->awaits_name) {
             up_machine_name_expired(ur);
         }
         break;

@@ -153,6 +153,9 @@ up_verdict_e up_step_select(up_request_t *ur)
         ur->awaits_name = 0;
         up_balancer_recount(ur->pick, ur->settings->next_upstream_tries);
     }
+    if (up_machine_stick_awaits(ur, now)) {
+        return up_machine_wait_bell(ur);
+    }
     up_machine_wish(ur);
     verdict = up_machine_choose(ur, now);
     if (verdict == UP_WAIT || ur->state != UP_SELECT) {
@@ -444,6 +447,7 @@ static up_verdict_e respond(up_request_t *ur, const up_head_t *head,
     up_store_t *store = NULL;
 
     up_reshead_apply(ur->r, ur->settings, head, &ur->leg.framing, &relay);
+    up_machine_stick_answer(ur, ur->r->headers_out);
     up_wishes_grant(ur->r, wishes);
     up_proxystatus_add(ur->r, ur->settings, up_trail_last(ur->trail),
                        ur->r->headers_out);
@@ -505,10 +509,12 @@ static up_verdict_e head_done(up_request_t *ur)
     }
     if (to_be_intercepted(ur, head->status)) {
         up_reshead_keep(ur->r, ur->settings, head);
+        up_machine_stick_answer(ur, ur->r->err_headers_out);
         return up_machine_finish(ur, head->status, "error intercepted");
     }
     up_wishes_read(ur->settings, head, &wishes);
     if (wishes.redirect) {
+        up_machine_stick_answer(ur, ur->r->err_headers_out);
         return up_machine_finish(ur, up_jump_prepare(ur->r, ur->settings, head,
                                                      wishes.redirect),
                                  "redirected");

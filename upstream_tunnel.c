@@ -9,8 +9,12 @@
 
 up_verdict_e up_machine_tunnel(up_request_t *ur, const up_head_t *head)
 {
+    apr_table_t *more = apr_table_make(ur->r->pool, 1);
+
+    up_machine_stick_answer(ur, more);
+    up_machine_stick_learn(ur); /* it may last for days */
     ur->tunnel = up_tunnel_make(ur->r, ur->settings, &ur->leg, ur->client);
-    if (up_tunnel_open(ur->tunnel, head) != APR_SUCCESS) {
+    if (up_tunnel_open(ur->tunnel, head, more) != APR_SUCCESS) {
         ur->trail->client_aborted = 1;
         return up_machine_finish(ur, OK, "client gone");
     }

@@ -38,6 +38,8 @@ struct up_server_t {
     apr_interval_time_t fail_timeout;
     int backup;
     int down;
+    int drain;             /* only for requests that stick to it */
+    const char *route;     /* its id for those, NULL: made of its address */
     int resolve;           /* written; names are looked up again without it */
     const char *service;   /* SRV records give hosts and ports, NULL: not */
     apr_sockaddr_t *addrs; /* chain; NULL: the name did not resolve at the
@@ -60,6 +62,7 @@ struct up_group_t {
     apr_interval_time_t resolver_timeout;
     struct up_balancing_t *balancing; /* config/balancing.h, NULL: round
                                          robin */
+    struct up_sticky_t *sticky;  /* config/sticky.h, NULL: none */
     int queue;                   /* requests that may wait, 0: none */
     apr_interval_time_t queue_timeout;
     struct up_zone_t *zone;      /* config/zone.h, NULL: none */

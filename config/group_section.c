@@ -18,6 +18,7 @@
 #include "config/resolver.h"
 #include "config/section.h"
 #include "config/server.h"
+#include "config/sticky.h"
 #include "config/units.h"
 #include "config/zone.h"
 #include "http_core.h"
@@ -165,7 +166,7 @@ static const char *parse_name(cmd_parms *cmd, const char *args,
 static int is_not_built(const char *directive)
 {
     static const char *const names[] = {
-        "Sticky", "State", "NTLM", NULL
+        "NTLM", NULL
     };
     int i;
 
@@ -294,6 +295,8 @@ const command_rec up_group_commands[] = {
                       WHERE, "header or last_byte and, if need be, inflight"),
     AP_INIT_TAKE_ARGV("UpstreamPeakEWMA", up_balancing_set_peak_ewma, NULL,
                       WHERE, "decay= and choices=, if need be"),
+    AP_INIT_TAKE_ARGV("UpstreamSticky", up_sticky_set, NULL, WHERE,
+                      "cookie, route or learn, and what belongs to it"),
     AP_INIT_TAKE12("UpstreamKeepalive", set_keepalive, NULL, WHERE,
                    "a number of idle connections and, if need be, local"),
     AP_INIT_TAKE1("UpstreamKeepaliveRequests", set_keepalive_requests, NULL,

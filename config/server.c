@@ -28,7 +28,7 @@ void up_server_init(up_server_t *server, const char *text)
     server->fail_timeout = DEFAULT_FAIL_TIMEOUT;
 }
 
-typedef enum kind_e { COUNT, SECONDS, MARK, WORD, NOT_YET } kind_e;
+typedef enum kind_e { COUNT, SECONDS, MARK, WORD, ROUTE, NOT_YET } kind_e;
 
 /* A parameter's bit in `seen` is its place in the table. */
 typedef struct param_t {
@@ -48,10 +48,10 @@ static const param_t params[] = {
     {"down", MARK, offsetof(up_server_t, down), 0, NULL},
     {"resolve", MARK, offsetof(up_server_t, resolve), 0, NULL},
     {"service=", WORD, offsetof(up_server_t, service), 0, NULL},
-    {"route=", NOT_YET, 0, 0, "leave it out"},
+    {"route=", ROUTE, offsetof(up_server_t, route), 0, NULL},
+    {"drain", MARK, offsetof(up_server_t, drain), 0, NULL},
     {"slow_start=", NOT_YET, 0, 0,
      "leave it out, or begin with a small weight="},
-    {"drain", NOT_YET, 0, 0, "write down"},
     {NULL, MARK, 0, 0, NULL}
 };
 
@@ -69,6 +69,20 @@ static const param_t *find_param(const char *word)
         }
     }
     return NULL;
+}
+
+/* It goes into cookies. NULL: good. */
+static const char *check_route(const char *value)
+{
+    apr_size_t len = 0;
+
+    while (apr_isalnum(value[len]) || (value[len] && strchr("._-", value[len])))
+    {
+        len++;
+    }
+    return value[len] == '\0' && len >= 1 && len <= UP_ROUTE_LEN
+               ? NULL
+               : "wants 1 to 32 letters, digits, dots, dashes or underscores";
 }
 
 static const char *set_param(cmd_parms *cmd, const param_t *param,
@@ -91,6 +105,10 @@ static const char *set_param(cmd_parms *cmd, const param_t *param,
     case WORD:
         *(const char **)field = apr_pstrdup(cmd->pool, value);
         error = *value == '\0' ? "wants a name" : NULL;
+        break;
+    case ROUTE:
+        *(const char **)field = apr_pstrdup(cmd->pool, value);
+        error = check_route(value);
         break;
     case NOT_YET:
         return apr_psprintf(cmd->pool, "%s: parameter \"%s\" is not supported "
@@ -116,7 +134,7 @@ static const char *set_params(cmd_parms *cmd, up_server_t *server, int argc,
             return up_complaint_word(cmd, "has an invalid parameter: it takes "
                                      "weight= max_conns= max_fails= "
                                      "fail_timeout= backup down resolve "
-                                     "service=", argv[i]);
+                                     "service= route= drain", argv[i]);
         }
         if ((seen & (1u << (param - params))) != 0) {
             return apr_psprintf(cmd->pool, "%s: parameter \"%s\" is "
@@ -217,6 +235,10 @@ const char *up_server_add(cmd_parms *cmd, void *dconf, int argc,
         has_port = server.port != 0;
         server.port = has_port ? server.port : UP_ADDRESS_PORT;
         error = set_params(cmd, &server, argc - 1, argv + 1);
+    }
+    if (error == NULL && server.down && server.drain) {
+        error = up_complaint_word(cmd, "has \"down\" and \"drain\": keep one "
+                                  "of them", server.text);
     }
     if (error == NULL) {
         error = check_name(cmd, &server, has_port);

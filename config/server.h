@@ -12,6 +12,8 @@
 
 #include "config/group.h"
 
+#define UP_ROUTE_LEN 32 /* bytes of a route= at most */
+
 /** The defaults; `text` is kept. */
 void up_server_init(up_server_t *server, const char *text);
 

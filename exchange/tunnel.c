@@ -80,7 +80,8 @@ static apr_status_t free_left(void *data)
     return APR_SUCCESS;
 }
 
-apr_status_t up_tunnel_open(up_tunnel_t *tunnel, const up_head_t *head)
+apr_status_t up_tunnel_open(up_tunnel_t *tunnel, const up_head_t *head,
+                            const apr_table_t *more)
 {
     request_rec *r = tunnel->r;
     apr_table_t *fields = apr_table_make(r->pool, 8);
@@ -95,6 +96,7 @@ apr_status_t up_tunnel_open(up_tunnel_t *tunnel, const up_head_t *head)
     apr_table_setn(fields, "Upgrade", upgrade);
     apr_table_setn(fields, "Connection", "Upgrade");
     up_reshead_hints(r, tunnel->settings, head, fields);
+    fields = apr_table_overlay(r->pool, fields, more);
     tunnel->websocket = up_upgrade_lists(upgrade, "websocket");
     rv = up_client_interim(tunnel->client, head->status, line, fields);
     tunnel->client->header_out = 1;

@@ -30,10 +30,12 @@ up_tunnel_t *up_tunnel_make(request_rec *r, const up_settings_t *settings,
                             up_leg_t *leg, up_client_t *client);
 
 /**
- * Sends the 101 `head` with its end-to-end fields, Upgrade and Connection.
+ * Sends the 101 `head` with its end-to-end fields, Upgrade and Connection, and
+ * with the fields of `more`.
  * @return APR_SUCCESS, else the client is gone
  */
-apr_status_t up_tunnel_open(up_tunnel_t *tunnel, const up_head_t *head);
+apr_status_t up_tunnel_open(up_tunnel_t *tunnel, const up_head_t *head,
+                            const apr_table_t *more);
 
 /**
  * Moves what can be moved.

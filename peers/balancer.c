@@ -90,21 +90,46 @@ up_pick_t *up_balancer_begin(apr_pool_t *p, request_rec *r,
     return pick;
 }
 
+/* The server that the request sticks to, if it can be chosen; one may have
+ * several addresses. */
+static up_peer_t *take_sticky(up_pick_t *pick, up_peerlist_t *list,
+                              apr_time_t now)
+{
+    int i;
+
+    for (i = 0; pick->stick && i < list->count; i++) {
+        up_peer_t *peer = list->peers[i];
+
+        if (strcmp(peer->route, pick->stick) == 0 && !was_tried(pick, peer)
+            && up_peer_stickable_locked(peer, now)
+            && up_peer_take_locked(peer, now)) {
+            if (pick->method->stuck) {
+                pick->method->stuck(pick, list, peer, now);
+            }
+            return peer;
+        }
+    }
+    return NULL;
+}
+
 /* Whom the method chooses. That another child was faster is seen the next
  * time, by the method too; not for ever, as it may be unlucky. */
 static up_peer_t *take_from(up_pick_t *pick, up_peerlist_t *list,
                             apr_time_t now)
 {
-    up_peer_t *peer;
+    up_peer_t *peer = take_sticky(pick, list, now);
     int i;
 
-    for (i = 0; i <= list->count; i++) {
+    for (i = 0; i <= list->count && !peer; i++) {
         peer = pick->method->pick(pick, list, now);
-        if (!peer || up_peer_take_locked(peer, now)) {
-            return peer;
+        if (!peer) {
+            break;
+        }
+        if (!up_peer_take_locked(peer, now)) {
+            peer = NULL;
         }
     }
-    return NULL;
+    return peer;
 }
 
 void up_balancer_taken_locked(up_pick_t *pick, up_peer_t *peer,

@@ -22,6 +22,7 @@ struct up_pick_t {
     up_peers_t *peers;
     const up_balancer_t *method;
     const up_balancing_t *balancing; /* as configured, NULL: round robin */
+    const char *stick;    /* id of the server that is asked for, NULL: none */
     void *method_data;    /* the method's, of this request; NULL: none */
     apr_time_t taken;     /* since when the present peer is, 0: none is */
     int learned;          /* of the present try's head, the method has */
@@ -53,6 +54,10 @@ struct up_balancer_t {
      * @return NULL: none can be chosen
      */
     up_peer_t *(*pick)(up_pick_t *pick, up_peerlist_t *list, apr_time_t now);
+    /** The request sticks to `peer`: that pick() counts, as if it had chosen
+     * it. Lock held. */
+    void (*stuck)(up_pick_t *pick, up_peerlist_t *list, up_peer_t *peer,
+                  apr_time_t now);
     /** A peer is taken, perhaps not by pick(). Lock held. NULL: not of
      * interest, as for the following ones. */
     void (*taken)(up_pick_t *pick, up_peer_t *peer, apr_time_t now);

@@ -14,6 +14,8 @@
 #include <math.h>
 
 #define UNKNOWN APR_USEC_PER_SEC /* of one that is busy for the first time */
+#define LEAST   1000             /* microseconds that are nothing */
+#define ALIKE   1.25
 
 #define GET(field) atomic_load_explicit(field, memory_order_relaxed)
 #define SET(field, value) \
@@ -33,18 +35,36 @@ static double mean_of(const up_pick_t *pick, const up_peer_t *peer,
                    now - GET(&peer->state->ewma_at), pick->balancing->decay);
 }
 
-/* For a weight of 1. */
-static double cost(const up_pick_t *pick, const up_peer_t *peer,
-                   apr_time_t now)
+/* Microseconds, never 0. */
+static double time_of(const up_pick_t *pick, const up_peer_t *peer,
+                      apr_time_t now)
+{
+    if (GET(&peer->state->ewma_at) == 0 && up_peer_in_use(peer) > 0) {
+        return UNKNOWN;
+    }
+    return mean_of(pick, peer, now) + LEAST;
+}
+
+/* What is to be done, with one request more, for a weight of 1. */
+static double load_of(const up_peer_t *peer)
 {
     int in_use = up_peer_in_use(peer);
-    double time = mean_of(pick, peer, now);
 
-    if (GET(&peer->state->ewma_at) == 0 && in_use > 0) {
-        time = UNKNOWN;
+    return (double)(in_use > 0 ? in_use + 1 : 1) / up_peer_weight(peer);
+}
+
+/* Servers that are nearly as fast are alike: else the fastest one would get
+ * all that comes one by one. */
+static int is_better(const up_pick_t *pick, const up_peer_t *one,
+                     const up_peer_t *other, apr_time_t now)
+{
+    double its = time_of(pick, one, now);
+    double others = time_of(pick, other, now);
+
+    if (its < ALIKE * others && others < ALIKE * its) {
+        its = others;
     }
-    /* a microsecond: of two that are unknown the less busy one */
-    return (time + 1) * (in_use > 0 ? in_use + 1 : 1) / up_peer_weight(peer);
+    return its * load_of(one) < others * load_of(other);
 }
 
 static up_peer_t *pick_peak_ewma(up_pick_t *pick, up_peerlist_t *list,
@@ -59,7 +79,7 @@ static up_peer_t *pick_peak_ewma(up_pick_t *pick, up_peerlist_t *list,
         if (!drawn[i]) {
             break;
         }
-        if (!best || cost(pick, drawn[i], now) < cost(pick, best, now)) {
+        if (!best || is_better(pick, drawn[i], best, now)) {
             best = drawn[i];
         }
     }

@@ -46,7 +46,33 @@ static up_peer_t *pick_round_robin(up_pick_t *pick, up_peerlist_t *list,
     return up_balancer_smooth_locked(pick, list, now, NULL, NULL);
 }
 
+/* Its turn comes later for it, but not without end. */
+static void debit(up_pick_t *pick, up_peerlist_t *list, up_peer_t *peer,
+                  apr_time_t now)
+{
+    int total = 0;
+    int i;
+
+    for (i = 0; i < list->count; i++) {
+        if (list->peers[i] == peer
+            || up_balancer_usable_locked(pick, list->peers[i], now)) {
+            total += list->peers[i]->effective;
+        }
+    }
+    if (peer->current <= up_peer_weight(peer) - total) {
+        return;
+    }
+    for (i = 0; i < list->count; i++) {
+        if (list->peers[i] == peer
+            || up_balancer_usable_locked(pick, list->peers[i], now)) {
+            list->peers[i]->current += list->peers[i]->effective;
+        }
+    }
+    peer->current -= total;
+}
+
 const up_balancer_t up_balancer_round_robin = {
     .name = "round_robin",
     .pick = pick_round_robin,
+    .stuck = debit,
 };

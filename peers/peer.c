@@ -8,6 +8,8 @@
 #include "httpd.h"
 #include "peers/peer.h"
 
+#include "apr_escape.h"
+#include "apr_md5.h"
 #include "apr_strings.h"
 #include "config/group.h"
 #include "config/log.h"
@@ -44,6 +46,19 @@ static const char *name_of(apr_pool_t *p, const up_server_t *server,
     /* a mapped IPv4 address is printed as IPv4, so look at the text */
     return apr_psprintf(p, strchr(ip, ':') ? "[%s]:%u" : "%s:%u", ip,
                         (unsigned int)addr->port);
+}
+
+/* nginx's: the MD5 sum of the name, in hexadecimal. */
+static const char *route_of(apr_pool_t *p, const up_server_t *server,
+                            const char *name)
+{
+    unsigned char sum[APR_MD5_DIGESTSIZE];
+
+    if (server->route) {
+        return server->route;
+    }
+    apr_md5(sum, name, strlen(name));
+    return apr_pescape_hex(p, sum, sizeof(sum), 0);
 }
 
 up_peerstate_t *up_peerstate_of(apr_pool_t *p, const up_peers_t *peers,
@@ -83,7 +98,9 @@ void up_peerstate_configure(up_peerstate_t *state, const up_server_t *server)
         SET(&state->max_conns, server->max_conns);
     }
     if (!(ordered & UP_ORDERED_ADMIN)) {
-        SET(&state->admin, server->down ? UP_ADMIN_DOWN : UP_ADMIN_UP);
+        SET(&state->admin, server->down    ? UP_ADMIN_DOWN
+                           : server->drain ? UP_ADMIN_DRAIN
+                                           : UP_ADMIN_UP);
     }
 }
 
@@ -133,6 +150,7 @@ up_peer_t *up_peer_make(apr_pool_t *p, up_peers_t *peers,
     peer->server = server;
     peer->addr = addr;
     peer->name = name_of(p, server, addr);
+    peer->route = route_of(p, server, peer->name);
     peer->peers = peers;
     peer->serial = ++peers->serials;
     peer->effective = server->weight;
@@ -152,7 +170,7 @@ static void add_server(apr_pool_t *p, up_peers_t *peers,
         peer = up_peer_make(p, peers, server, addr);
         peer->index = list->count;
         list->peers[list->count++] = peer;
-        if (!server->down) {
+        if (!server->down && !server->drain) {
             list->usable++;
         }
     }
@@ -235,22 +253,41 @@ static int window_over(const up_peer_t *peer, apr_time_t now)
            apr_time_sec(peer->server->fail_timeout);
 }
 
-int up_peer_fit_locked(const up_peer_t *peer, apr_time_t now)
+static int rests(const up_peer_t *peer, apr_time_t now)
 {
     int max_fails = peer->server->max_fails;
 
+    return max_fails && GET(&peer->state->fails) >= max_fails
+           && !window_over(peer, now);
+}
+
+static int is_full(const up_peer_t *peer)
+{
+    int max_conns = GET(&peer->state->max_conns);
+
+    return max_conns && up_peer_in_use(peer) >= max_conns;
+}
+
+int up_peer_fit_locked(const up_peer_t *peer, apr_time_t now)
+{
     return GET(&peer->state->admin) == UP_ADMIN_UP
            && up_health_good(peer->state, peer->peers->group->check)
-           && (!max_fails || GET(&peer->state->fails) < max_fails
-               || window_over(peer, now));
+           && !rests(peer, now);
 }
 
 int up_peer_usable_locked(const up_peer_t *peer, apr_time_t now)
 {
-    int max_conns = GET(&peer->state->max_conns);
+    return !is_full(peer) && up_peer_fit_locked(peer, now);
+}
 
-    return (!max_conns || up_peer_in_use(peer) < max_conns)
-           && up_peer_fit_locked(peer, now);
+int up_peer_stickable_locked(const up_peer_t *peer, apr_time_t now)
+{
+    const up_check_t *check = peer->peers->group->check;
+
+    return GET(&peer->state->admin) != UP_ADMIN_DOWN
+           && (up_health_good(peer->state, check)
+               || up_health_drains(peer->state, check))
+           && !is_full(peer) && !rests(peer, now);
 }
 
 /* Of a server that rests, one request a window goes through. */

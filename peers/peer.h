@@ -75,6 +75,7 @@ typedef struct up_peerstate_t {
 struct up_peer_t {
     const up_server_t *server;
     apr_sockaddr_t *addr;
+    const char *route; /* its id for who sticks to it */
     const char *name; /* "127.0.0.1:8080", "[::1]:80", "unix:/path" */
     unsigned int serial; /* of no other peer of the group, ever */
     int index;        /* L place in its list */
@@ -180,6 +181,9 @@ int up_peer_usable_locked(const up_peer_t *peer, apr_time_t now);
 
 /** Could it be chosen if it had no max_conns? Lock held. */
 int up_peer_fit_locked(const up_peer_t *peer, apr_time_t now);
+
+/** The same for a request that sticks to it: a draining one may be, too. */
+int up_peer_stickable_locked(const up_peer_t *peer, apr_time_t now);
 
 /**
  * Counts a chosen peer: held, in_use, checked. Lock held.

@@ -111,7 +111,8 @@ static int draft_list(up_peers_t *peers, up_peerlist_t *present, int backup,
             up_peerstate_weigh(peer->state, peer->listed);
         }
         draft->peers[draft->count++] = peer;
-        draft->usable += !entries[i].server->down;
+        draft->usable += !entries[i].server->down
+                         && !entries[i].server->drain;
     }
     return made;
 }

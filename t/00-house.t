@@ -29,7 +29,8 @@ my @LAYERS = (
     [qw(transport/)],
     [qw(exchange/ backend_pipe)],
     [qw(upstream_request upstream_machine upstream_count upstream_queue
-        upstream_relay upstream_try upstream_tunnel upstream_view)],
+        upstream_relay upstream_stick upstream_try upstream_tunnel
+        upstream_view)],
     [qw(drivers/)],
     [qw(observe/)],
     [qw(mod_upstream_proxy.c)],

@@ -29,6 +29,8 @@ for my $server ('127.0.0.1', '127.0.0.1:81', '[::1]', '[::1]:81',
     '127.0.0.1 weight=5', '127.0.0.1 max_conns=0',
     '127.0.0.1 max_fails=0', '127.0.0.1 fail_timeout=0',
     '127.0.0.1 fail_timeout=1m30s', '127.0.0.1 backup', '127.0.0.1 down',
+    '127.0.0.1 drain', '127.0.0.1 route=a.B_3-', '127.0.0.1 backup drain',
+    '127.0.0.1 route=' . 'a' x 32,
     '127.0.0.1 weight=2 max_conns=9 max_fails=3 fail_timeout=30 backup') {
     row("UpstreamServer $server", group("UpstreamServer $server"));
 }
@@ -53,20 +55,24 @@ my @servers = (
         qq{UpstreamServer: fail_timeout= $seconds, not "5ms"},
     '127.0.0.1 wieght=1' => 'UpstreamServer has an invalid parameter: it '
         . 'takes weight= max_conns= max_fails= fail_timeout= backup down '
-        . 'resolve service=, '
+        . 'resolve service= route= drain, '
         . 'not "wieght=1"',
     '127.0.0.1 down=1' => 'UpstreamServer has an invalid parameter: it '
         . 'takes weight= max_conns= max_fails= fail_timeout= backup down '
-        . 'resolve service=, '
+        . 'resolve service= route= drain, '
         . 'not "down=1"',
     '127.0.0.1 weight=1 weight=2' => 'UpstreamServer: parameter "weight=2" '
         . 'is duplicate: keep one of them',
-    'a route=r' => 'UpstreamServer: parameter "route=r" is not supported '
-        . 'yet: leave it out',
+    (map { ("a route=$_" => 'UpstreamServer: route= wants 1 to 32 letters, '
+        . qq{digits, dots, dashes or underscores, not "$_"}) } '', 'a' x 33,
+        'a;b'),
+    'a drain=1' => 'UpstreamServer has an invalid parameter: it '
+        . 'takes weight= max_conns= max_fails= fail_timeout= backup down '
+        . 'resolve service= route= drain, not "drain=1"',
+    'a drain down' => 'UpstreamServer has "down" and "drain": keep one of '
+        . 'them, not "a"',
     'a slow_start=30s' => 'UpstreamServer: parameter "slow_start=30s" is not '
         . 'supported yet: leave it out, or begin with a small weight=',
-    'a drain' => 'UpstreamServer: parameter "drain" is not supported yet: '
-        . 'write down',
 );
 while (my ($server, $message) = splice @servers, 0, 2) {
     row("UpstreamServer $server", group("!! UpstreamServer $server"),
@@ -138,12 +144,12 @@ row @$_ for (
     ['a mistyped directive in a group', group('!! UpstreamServr 127.0.0.1'),
         'UpstreamServr is unknown: inside <Upstream> may stand UpstreamServer '
         . 'UpstreamLeastConn UpstreamIPHash UpstreamHash UpstreamRandom '
-        . 'UpstreamLeastTime UpstreamPeakEWMA '
+        . 'UpstreamLeastTime UpstreamPeakEWMA UpstreamSticky '
         . 'UpstreamKeepalive UpstreamKeepaliveRequests UpstreamKeepaliveTime '
         . 'UpstreamKeepaliveTimeout UpstreamQueue UpstreamHealthCheck '
         . 'UpstreamState UpstreamZone'],
     (map { ["$_ in a group", group("!! $_"), (split)[0] . ' is not built yet: '
-        . 'leave it out'] } 'UpstreamSticky cookie id', 'UpstreamNTLM'),
+        . 'leave it out'] } 'UpstreamNTLM'),
     ['UpstreamServer outside', 'UpstreamServer 127.0.0.1',
         'UpstreamServer belongs inside <Upstream name> ... </Upstream>'],
     ['UpstreamServer in a location', location('!! UpstreamServer 127.0.0.1'),

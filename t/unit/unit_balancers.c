@@ -403,6 +403,105 @@ START_TEST(random_two)
 }
 END_TEST
 
+/* --- who sticks to a server ---------------------------------------------- */
+
+static const unit_server_t routes[] = {
+    { .port = 1, .route = "a", .weight = 2 },
+    { .port = 2, .route = "b", .weight = 2, .max_conns = 1 },
+    { .port = 3, .route = "c", .drain = 1 },
+    { .port = 4, .route = "d", .down = 1 },
+    { .port = 5, .route = "e", .backup = 1 }, { 0 } };
+
+static int stick(up_peers_t *peers, const char *id)
+{
+    up_pick_t *pick = begin(peers);
+
+    pick->stick = id;
+    return answer(pick);
+}
+
+static const up_method_e all_methods[] = {
+    UP_METHOD_ROUND_ROBIN, UP_METHOD_LEAST_CONN, UP_METHOD_LEAST_TIME,
+    UP_METHOD_PEAK_EWMA, UP_METHOD_RANDOM, UP_METHOD_HASH,
+    UP_METHOD_IP_HASH, UP_METHOD_KETAMA };
+
+START_TEST(sticks)
+{
+    up_text_t key = { .literal = "key" };
+    up_balancing_t balancing = { .method = all_methods[_i], .key = &key,
+                                 .choices = 2, .decay = AT(10) };
+    up_peers_t *peers = start(routes, &balancing);
+    up_pick_t *pick = begin(peers);
+    int i;
+
+    /* drain counts as little as down where tries are counted */
+    ck_assert_int_eq(pick->tries, 3);
+    for (i = 0; i < 9; i++) {
+        ck_assert_int_eq(stick(peers, "b"), 2);
+        ck_assert_int_eq(stick(peers, "c"), 3);
+        ck_assert_int_le(stick(peers, "d"), 2);
+        ck_assert_int_le(stick(peers, "e"), 2); /* not while it is backup */
+        ck_assert_int_le(stick(peers, ""), 2);
+        ck_assert_int_le(answer(begin(peers)), 2);
+    }
+    /* full, and failed */
+    up_peer_take_locked(peers->primary.peers[1], AT(1000));
+    ck_assert_int_eq(stick(peers, "b"), 1);
+    up_peer_take_locked(peers->primary.peers[2], AT(1000));
+    up_peer_give(peers, peers->primary.peers[2], UP_OUTCOME_FAILED, AT(1000));
+    ck_assert_int_eq(stick(peers, "c"), 1);
+}
+END_TEST
+
+/* Once a request, and then the backup of that name. */
+START_TEST(sticks_once)
+{
+    up_peers_t *peers = start(routes, &(up_balancing_t){ 0 });
+    up_pick_t *pick = begin(peers);
+    int i;
+
+    pick->stick = "e";
+    for (i = 0; i < 3; i++) {
+        up_peer_t *peer = up_balancer_pick(pick, AT(1));
+
+        ck_assert_int_eq(peer->server->backup, i == 2);
+        up_balancer_done(pick, peer, UP_OUTCOME_NEXT, NULL, AT(1));
+    }
+    ck_assert_ptr_null(up_balancer_pick(pick, AT(1)));
+}
+END_TEST
+
+/* Requests that stick count in the round robin, but not without end. */
+START_TEST(sticks_are_counted)
+{
+    static const unit_server_t rows[] = {
+        { .port = 1, .route = "a" }, { .port = 2, .route = "b" }, { 0 } };
+    up_peers_t *peers = start(rows, &(up_balancing_t){ 0 });
+    int i;
+
+    for (i = 0; i < 50; i++) {
+        ck_assert_int_eq(stick(peers, "a"), 1);
+    }
+    ck_assert_int_eq(answer(begin(peers)), 2);
+    ck_assert_int_ge(peers->primary.peers[0]->current, -3);
+    for (i = 0; i < 3; i++) {
+        answer(begin(peers));
+    }
+    ck_assert_int_ne(answer(begin(peers)), answer(begin(peers)));
+}
+END_TEST
+
+/* nginx's ids. */
+START_TEST(ids)
+{
+    up_peers_t *peers = start((unit_server_t[]){ { .port = 19199 }, { 0 } },
+                              &(up_balancing_t){ 0 });
+
+    ck_assert_str_eq(peers->primary.peers[0]->route,
+                     "06d52dad4a35edf81e6af981d4b865bb");
+}
+END_TEST
+
 Suite *unit_balancers(void)
 {
     Suite *suite = suite_create("balancers");
@@ -423,5 +522,11 @@ Suite *unit_balancers(void)
     tcase_add_loop_test(tc, backups, 0, 3);
     tcase_add_test(tc, random_weights);
     tcase_add_test(tc, random_two);
+
+    tc = unit_case(suite, "sticky");
+    tcase_add_loop_test(tc, sticks, 0, 8);
+    tcase_add_test(tc, sticks_once);
+    tcase_add_test(tc, sticks_are_counted);
+    tcase_add_test(tc, ids);
     return suite;
 }

@@ -129,6 +129,8 @@ up_group_t *unit_group(const unit_server_t *rows)
         }
         server->backup = rows->backup;
         server->down = rows->down;
+        server->drain = rows->drain;
+        server->route = rows->route;
     }
     APR_ARRAY_PUSH(groups, up_group_t *) = group;
     return group;

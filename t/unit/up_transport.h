@@ -23,6 +23,8 @@ typedef struct unit_server_t {
     int max_fails;  /* 0: 1, see no_max_fails */
     int backup;
     int down;
+    int drain;
+    const char *route;
 } unit_server_t;
 
 /** A group of `rows` as post_config would leave it, found by up_group_each. */
