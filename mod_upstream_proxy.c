@@ -9,6 +9,7 @@
 #include "config/checks.h"
 #include "config/group.h"
 #include "config/log.h"
+#include "config/nginx_names.h"
 #include "config/pass.h"
 #include "config/phase_hooks.h"
 #include "config/process.h"
@@ -361,7 +362,7 @@ static void register_hooks(apr_pool_t *p)
 }
 
 /* httpd takes one table of directives; each part of config/ has its own. */
-static command_rec commands[160];
+static command_rec commands[256];
 
 static void join_commands(const command_rec *from)
 {
@@ -384,6 +385,7 @@ __attribute__((constructor)) static void make_commands(void)
     join_commands(up_group_commands);
     join_commands(up_match_commands);
     join_commands(up_process_commands);
+    join_commands(up_nginxnames_make(up_settings_commands));
 }
 
 __attribute__((visibility("default")))

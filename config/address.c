@@ -96,13 +96,14 @@ static const char *split(const char *text, parts_t *parts)
     return NULL;
 }
 
-/* What RFC 3986 allows in a reg-name, less the percent sign. */
+/* What names of hosts and groups are made of. RFC 3986 allows more in a
+ * reg-name, but that is found where a line was not meant so: "host;". */
 static int is_host(const char *host)
 {
     return host[0] != '\0'
            && host[strspn(host, "abcdefghijklmnopqrstuvwxyz"
                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "-._~!$&'()*+,;=")] == '\0';
+                                "-._~")] == '\0';
 }
 
 const char *up_address_parse(apr_pool_t *p, const char *text,

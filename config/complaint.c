@@ -6,13 +6,24 @@
 
 #include "config/complaint.h"
 
+#include <string.h>
+
 #include "apr_strings.h"
+
+const char *up_complaint_hint(const char *word)
+{
+    apr_size_t len = strlen(word);
+
+    return len > 0 && word[len - 1] == ';'
+               ? ": a directive of httpd ends with its line, without a \";\""
+               : "";
+}
 
 const char *up_complaint_word(const cmd_parms *cmd, const char *why,
                               const char *word)
 {
-    return apr_psprintf(cmd->pool, "%s %s, not \"%s\"", cmd->cmd->name, why,
-                        word);
+    return apr_psprintf(cmd->pool, "%s %s, not \"%s\"%s", cmd->cmd->name, why,
+                        word, up_complaint_hint(word));
 }
 
 const char *up_complaint_twice(const cmd_parms *cmd, const char *where)

@@ -21,6 +21,12 @@ const char *up_complaint_word(const cmd_parms *cmd, const char *why,
                               const char *word);
 
 /**
+ * What may explain that `word` is not wanted: it has come from nginx with its
+ * semicolon. A part of a sentence, empty when there is nothing to tell.
+ */
+const char *up_complaint_hint(const char *word);
+
+/**
  * The directive stands there twice.
  * @param where where one of them is to be kept, as in " in this section"
  */

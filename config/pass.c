@@ -245,6 +245,10 @@ const char *up_pass_set(cmd_parms *cmd, void *dconf, const char *first,
     if (error != NULL) {
         return error;
     }
+    if (in_section && second != NULL && strstr(first, "://") != NULL) {
+        return up_complaint_word(cmd, "takes nothing behind the URL: what can "
+                                 "be set has directives of its own", second);
+    }
     if (in_section && second != NULL) {
         return up_complaint_word(cmd, "wants only a URL inside a section: the "
                                  "section gives the path", first);

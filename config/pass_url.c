@@ -100,6 +100,10 @@ const char *up_passurl_parse(apr_pool_t *p, const char *url, up_pass_t *pass,
         return error;
     }
     len = authority_length(rest, &uri);
+    if (memchr(rest, '@', len) != NULL && strncasecmp(rest, "unix:", 5) != 0) {
+        return "cannot log in with a name in the URL: write UpstreamSetHeader "
+               "Authorization \"Basic ...\"";
+    }
     error = up_address_parse(p, apr_pstrmemdup(p, rest, len), &address);
     if (error != NULL) {
         return error;

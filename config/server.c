@@ -115,9 +115,9 @@ static const char *set_param(cmd_parms *cmd, const param_t *param,
                             "yet: %s", cmd->cmd->name, word, param->remedy);
     }
     return error == NULL ? NULL
-                         : apr_psprintf(cmd->pool, "%s: %s %s, not \"%s\"",
+                         : apr_psprintf(cmd->pool, "%s: %s %s, not \"%s\"%s",
                                         cmd->cmd->name, param->name, error,
-                                        value);
+                                        value, up_complaint_hint(value));
 }
 
 static const char *set_params(cmd_parms *cmd, up_server_t *server, int argc,
@@ -159,6 +159,11 @@ static const char *set_address(cmd_parms *cmd, up_server_t *server)
     if (strstr(text, "://") != NULL) {
         return up_complaint_word(cmd, "wants an address and no URL, as in "
                                  "127.0.0.1:8080", text);
+    }
+    if (strchr(text, '$') != NULL || strstr(text, "%{") != NULL) {
+        return up_complaint_word(cmd, "wants a fixed address: one that is "
+                                 "made for a request belongs into the URL of "
+                                 "UpstreamPass", text);
     }
     if (strncasecmp(text, "unix:", 5) == 0 && text[5] != '\0'
         && text[5] != '/') {

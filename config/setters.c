@@ -168,6 +168,12 @@ static const char *parse_text(cmd_parms *cmd, const char *word,
 {
     const char *hint = up_dollar_hint(cmd->temp_pool, word);
 
+    if (*up_complaint_hint(word) != '\0' && is_second_reading()) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, cmd->server,
+                     UPLOGNO(0650) "%s at %s: \"%s\" is sent with its last "
+                     "\";\": leave it out if nginx's end of a line is meant",
+                     up_setters_row(cmd)->name, up_section_where(cmd), word);
+    }
     if (hint != NULL && is_second_reading()) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, cmd->server,
                      UPLOGNO(0106) "%s at %s: \"%s\" is sent as it stands, "

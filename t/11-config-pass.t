@@ -36,6 +36,8 @@ for my $url (qw(http://127.0.0.1 http://127.0.0.1:8080 HTTP://127.0.0.1/
 my $deep = '/tmp/' . 'a' x 120;
 my $dollar = 'has a variable of nginx in its URL: write an expression of '
     . 'httpd, such as %{HTTP_HOST}';
+my $login = 'cannot log in with a name in the URL: write UpstreamSetHeader '
+    . 'Authorization "Basic ..."';
 my @urls = (
     'https://127.0.0.1/' => 'cannot speak TLS to a backend yet (it is not '
         . 'built in): write an http:// URL',
@@ -44,8 +46,9 @@ my @urls = (
     'on' => $prefix,
     'http://' => $hint,
     'http:///x' => $hint,
-    'http://a_b@c/' => $hint,
-    'http://a:b@c/' => $port,
+    'http://a_b@c/' => $login,
+    'http://a:b@c/' => $login,
+    'http://a;b/' => $hint,
     'http://127.0.0.1:0' => $port,
     'http://127.0.0.1:65536/' => $port,
     'http://127.0.0.1:/' => $port,

@@ -109,8 +109,8 @@ row('UpstreamPass with a broken expression',
     'UpstreamPass wants a value or an expression such as %{HTTP_HOST}, and '
     . q{"%{nosuch:x}" is neither: Function 'nosuch' does not exist});
 row('UpstreamPass with an expression and a bad host',
-    location('!! UpstreamPass http://a@b/%{REQUEST_URI}'),
+    location(q{!! UpstreamPass http://a;b/%{REQUEST_URI}}),
     'UpstreamPass wants a host name or an address, such as 127.0.0.1:8080, '
-    . '[::1]:8080 or unix:/run/a.sock, not "http://a@b"');
+    . '[::1]:8080 or unix:/run/a.sock, not "http://a;b"');
 
 done_testing;
