@@ -102,6 +102,22 @@ static void log_head(fuzz_log_t *log, const up_head_t *head, int is_head)
     log_framing(log, head, is_head);
 }
 
+/* What came first, which the parser copies into a buffer of its size. */
+static size_t put(up_parser_t *parser, const uint8_t *data, size_t left,
+                  apr_status_t *rv)
+{
+    size_t n = data[0] % up_parser_first(parser) + 1;
+    char *bytes;
+
+    n = n < left ? n : left;
+    require(!up_parser_started(parser));
+    bytes = fuzz_alloc(n);
+    memcpy(bytes, data, n);
+    *rv = up_parser_put(parser, bytes, n);
+    memset(bytes, 'x', n);
+    return n;
+}
+
 /* The next segment into the parser; returns its length. */
 static size_t give(up_parser_t *parser, const uint8_t *data, size_t left,
                    size_t want)
@@ -117,20 +133,27 @@ static size_t give(up_parser_t *parser, const uint8_t *data, size_t left,
     return want;
 }
 
+#define SEGMENTED 0x100
+#define PUT_FIRST 0x200
+
 static void run(fuzz_log_t *log, up_parser_t *parser, const uint8_t *data,
                 size_t size, int options)
 {
-    int segmented = options & 0x100;
+    int segmented = options & SEGMENTED;
     size_t at = 0;
-    size_t n = 0;
+    size_t n;
     size_t segments = 0;
     size_t heads = 0;
     int interim = 0;
     apr_status_t rv;
 
+    if (options & PUT_FIRST) {
+        at = put(parser, data, size, &rv);
+    }
+    else {
+        rv = up_parser_added(parser, 0);
+    }
     for (;;) {
-        rv = up_parser_added(parser, n);
-        n = 0;
         if (rv == APR_SUCCESS) {
             const up_head_t *head = up_parser_head(parser);
 
@@ -140,6 +163,7 @@ static void run(fuzz_log_t *log, up_parser_t *parser, const uint8_t *data,
                 break;
             }
             up_parser_next(parser);
+            n = 0;
         }
         else if (rv != APR_INCOMPLETE || at == size) {
             break;
@@ -149,6 +173,7 @@ static void run(fuzz_log_t *log, up_parser_t *parser, const uint8_t *data,
                      segmented ? fuzz_segment(data, size, segments++) : size);
             at += n;
         }
+        rv = up_parser_added(parser, n);
     }
     require_printable(up_parser_error(parser));
     require((rv == APR_EINVAL || rv == APR_ENOSPC)
@@ -202,13 +227,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     run(&whole, up_parser_make(FUZZ_POOL, max, max), data + 1, size - 1,
         data[0]);
     parser = up_parser_make(FUZZ_POOL, first, max);
-    run(&pieces, parser, data + 1, size - 1, data[0] | 0x100);
+    run(&pieces, parser, data + 1, size - 1, data[0] | SEGMENTED);
     fuzz_require_same(&whole, &pieces);
 
     /* what was there before a reset leaves no trace */
     up_parser_reset(parser);
     pieces.len = 0;
-    run(&pieces, parser, data + 1, size - 1, data[0] | 0x100);
+    run(&pieces, parser, data + 1, size - 1, data[0] | SEGMENTED | PUT_FIRST);
+    fuzz_require_same(&whole, &pieces);
+
+    /* a parser that has waited without a buffer */
+    pieces.len = 0;
+    run(&pieces, up_parser_make(FUZZ_POOL, first, max), data + 1, size - 1,
+        data[0] | PUT_FIRST);
     fuzz_require_same(&whole, &pieces);
     run_trailers(data + 1, size - 1);
     fuzz_free_all();
