@@ -2,6 +2,7 @@
 
 /* The response body's way to the client; its parts are in pipe_parts.h. */
 
+#include "config/clock.h"
 #include "exchange/pipe_parts.h"
 
 #include <stdlib.h>
@@ -46,7 +47,7 @@ void up_pipe_on_complete(up_pipe_t *pipe, void (*complete)(void *baton),
 void up_pipe_limit_rate(up_pipe_t *pipe, apr_off_t rate)
 {
     up_pace_begin(&pipe->read_pace, pipe->buffering ? rate : 0,
-                  apr_time_now());
+                  up_clock_now());
 }
 
 void up_pipe_window(up_pipe_t *pipe, const up_range_t *range)
@@ -76,7 +77,7 @@ void up_pipe_head_first(up_pipe_t *pipe)
 
 void up_pipe_limit_client(up_pipe_t *pipe, apr_off_t rate)
 {
-    up_pace_begin(&pipe->write_pace, rate, apr_time_now());
+    up_pace_begin(&pipe->write_pace, rate, up_clock_now());
 }
 
 up_pipe_end_e up_pipe_end(const up_pipe_t *pipe)
@@ -92,7 +93,7 @@ const char *up_pipe_error(const up_pipe_t *pipe)
 static void settle(up_pipe_t *pipe, up_want_t *want)
 {
     apr_off_t pending = up_client_pending(pipe->client);
-    apr_time_t now = apr_time_now();
+    apr_time_t now = up_clock_now();
 
     if (pipe->end == UP_PIPE_OPEN && up_pace_until(&pipe->read_pace)) {
         /* A pause is no silence of the backend's: its time begins anew. */

@@ -3,12 +3,13 @@
 /* SELECT: a server, or a place in the queue for one. */
 
 #include "apr_strings.h"
+#include "config/clock.h"
 #include "config/log.h"
 #include "upstream_machine.h"
 
 up_verdict_e up_machine_refuse(up_request_t *ur, const char *reason)
 {
-    apr_time_t now = apr_time_now();
+    apr_time_t now = up_clock_now();
 
     up_trail_open(ur->trail, ur->pass->group->name, now);
     up_trail_last(ur->trail)->queue_time = ur->queue_time;
@@ -36,7 +37,7 @@ void up_machine_unqueue(up_request_t *ur)
 
 int up_machine_queue_expire(up_request_t *ur)
 {
-    apr_time_t now = apr_time_now();
+    apr_time_t now = up_clock_now();
 
     if (!ur->place.queue || now < ur->queue_until) {
         return 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "apr_strings.h"
+#include "config/clock.h"
 #include "config/log.h"
 #include "config/phase_hooks.h"
 #include "exchange/error_type.h"
@@ -37,7 +38,7 @@ void up_machine_release(up_request_t *ur, int reusable,
                         up_outcome_e outcome)
 {
     up_try_t *tried = up_trail_last(ur->trail);
-    apr_time_t now = apr_time_now();
+    apr_time_t now = up_clock_now();
     up_timing_t timing;
 
     if (ur->leg.conn) {
@@ -92,7 +93,7 @@ static const char *about_try(const up_request_t *ur)
     return apr_psprintf(ur->r->pool, "group %s, try %d%s, after %.3f s",
                         ur->pass->group->name, ur->trail->tries->nelts,
                         connection,
-                        (double)(apr_time_now() - tried->started)
+                        (double)(up_clock_now() - tried->started)
                             / APR_USEC_PER_SEC);
 }
 
@@ -151,7 +152,7 @@ int up_machine_total_counts(const up_request_t *ur)
 
 int up_machine_total_over(const up_request_t *ur)
 {
-    return up_machine_total_counts(ur) && apr_time_now() >= ur->total_until;
+    return up_machine_total_counts(ur) && up_clock_now() >= ur->total_until;
 }
 
 void up_machine_total_expire(up_request_t *ur)
@@ -301,7 +302,7 @@ static up_verdict_e try_again_fresh(up_request_t *ur)
     ur->stale_used = 1;
     ur->fresh = 1;
     up_trail_open(ur->trail, apr_pstrdup(ur->r->pool, peer->name),
-                  apr_time_now());
+                  up_clock_now());
     return up_machine_go(ur, UP_CONNECT, "stale connection");
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "apr_strings.h"
+#include "config/clock.h"
 #include "config/log.h"
 #include "config/phase_hooks.h"
 #include "exchange/early_hints.h"
@@ -76,7 +77,7 @@ void up_machine_rearm(up_request_t *ur)
 {
     apr_interval_time_t timer = timer_of(ur, ur->state);
 
-    ur->deadline = timer ? apr_time_now() + timer : 0;
+    ur->deadline = timer ? up_clock_now() + timer : 0;
     ur->owes = 0;
 }
 
@@ -193,7 +194,7 @@ void up_machine_await_client(up_request_t *ur)
     if (!ur->owes || ur->reads != ur->body->reads) {
         ur->owes = 1;
         ur->reads = ur->body->reads;
-        ur->deadline = apr_time_now() + ur->r->server->timeout;
+        ur->deadline = up_clock_now() + ur->r->server->timeout;
     }
 }
 
@@ -434,7 +435,7 @@ void up_request_expire(up_request_t *ur)
         timed_out(ur);
         break;
     case UP_BODY: {
-        apr_status_t rv = up_pipe_expire(ur->pipe, apr_time_now());
+        apr_status_t rv = up_pipe_expire(ur->pipe, up_clock_now());
 
         if (rv != APR_EAGAIN) {
             up_machine_body_failed(ur, rv);

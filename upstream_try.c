@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "apr_strings.h"
+#include "config/clock.h"
 #include "config/log.h"
 #include "config/phase_hooks.h"
 #include "exchange/force_ranges.h"
@@ -97,14 +98,14 @@ static int awaits_name(up_request_t *ur)
         return up_names_pending(peers);
     }
     ur->awaits_name = up_names_wait(peers, bell);
-    ur->deadline = apr_time_now() + ur->settings->resolver_timeout;
+    ur->deadline = up_clock_now() + ur->settings->resolver_timeout;
     return ur->awaits_name;
 }
 
 void up_machine_name_expired(up_request_t *ur)
 {
     ur->awaits_name = 0;
-    up_trail_open(ur->trail, ur->pass->group->name, apr_time_now());
+    up_trail_open(ur->trail, ur->pass->group->name, up_clock_now());
     up_machine_fail(ur, UP_FAIL_NOLIVE, 0, "the host could not be looked up "
                     "in time (UpstreamResolverTimeout)");
 }
@@ -139,7 +140,7 @@ static void begin_try(up_request_t *ur, apr_time_t now)
 
 up_verdict_e up_step_select(up_request_t *ur)
 {
-    apr_time_t now = apr_time_now();
+    apr_time_t now = up_clock_now();
     up_verdict_e verdict;
     up_try_t *tried;
 
@@ -189,7 +190,7 @@ static up_verdict_e connected(up_request_t *ur)
     ur->waited = ur->connecting;
     ur->connecting = 0;
     tried->reused = conn->reused;
-    tried->connect_time = conn->reused ? 0 : apr_time_now() - tried->started;
+    tried->connect_time = conn->reused ? 0 : up_clock_now() - tried->started;
     conn->requests++;
     return up_machine_ready(ur, conn->reused ? "pooled connection"
                                              : "connected");
@@ -337,7 +338,7 @@ void up_machine_facts(const up_request_t *ur, unsigned int bit,
                       up_retry_facts_t *facts)
 {
     const up_settings_t *settings = ur->settings;
-    apr_time_t now = apr_time_now();
+    apr_time_t now = up_clock_now();
 
     memset(facts, 0, sizeof(*facts));
     facts->fail = bit;
@@ -496,7 +497,7 @@ static up_verdict_e head_done(up_request_t *ur)
 
     tried->status = head->status;
     tried->answer = head->status;
-    tried->header_time = apr_time_now() - tried->started;
+    tried->header_time = up_clock_now() - tried->started;
     ur->trail->head = head;
     up_balancer_head(ur->pick, ur->peer, tried->header_time, apr_time_now());
     if (head->status == HTTP_SWITCHING_PROTOCOLS) {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "config/clock.h"
 #include "config/log.h"
 #include "upstream_machine.h"
 
@@ -32,7 +33,7 @@ static void log_end(const up_request_t *ur, const char *why)
                   "after %.3f s", up_machine_peer_name(ur), why,
                   up_tunnel_from_client(ur->tunnel),
                   up_tunnel_to_client(ur->tunnel),
-                  (double)(apr_time_now() - tried->started)
+                  (double)(up_clock_now() - tried->started)
                       / APR_USEC_PER_SEC);
 }
 
@@ -81,7 +82,7 @@ up_verdict_e up_step_tunnel(up_request_t *ur)
 
 void up_machine_tunnel_expire(up_request_t *ur)
 {
-    if (!up_tunnel_idle(ur->tunnel, apr_time_now())) {
+    if (!up_tunnel_idle(ur->tunnel, up_clock_now())) {
         return;
     }
     up_tunnel_farewell(ur->tunnel);

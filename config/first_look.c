@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 
 #include "apr_strings.h"
+#include "config/clock.h"
 
 #define MOST_FDS 64
 
@@ -90,7 +91,7 @@ static void wait_for_answers(look_t *look)
     struct pollfd fds[MOST_FDS];
 
     while (look->open > 0) {
-        apr_interval_time_t left = look->until - apr_time_now();
+        apr_interval_time_t left = look->until - up_clock_now();
         int n = up_dns_fds(look->dns, fds, MOST_FDS);
 
         if (left <= 0) {
@@ -170,7 +171,7 @@ apr_status_t up_firstlook(apr_pool_t *p, const up_group_t *group,
 
     look->p = p;
     look->resolver = group->resolver;
-    look->until = apr_time_now() + group->resolver_timeout;
+    look->until = up_clock_now() + group->resolver_timeout;
     look->dns = up_dns_open(group->resolver);
     if (!look->dns) {
         return APR_ENOMEM;

@@ -2,6 +2,7 @@
 
 /* The life of a connection without a thread of its own; see adopted.h. */
 
+#include "config/clock.h"
 #include "drivers/adopted_state.h"
 
 #include <stdlib.h>
@@ -64,7 +65,7 @@ static up_turn_e wait_for_request(up_adopted_t *a)
 {
     if (a->phase != UP_PHASE_IDLE || !a->watch.deadline
         || up_ahead_started(a->ahead) != a->head_begun) {
-        a->watch.deadline = apr_time_now() + request_timeout(a);
+        a->watch.deadline = up_clock_now() + request_timeout(a);
     }
     a->head_begun = up_ahead_started(a->ahead);
     a->phase = UP_PHASE_IDLE;
@@ -90,7 +91,7 @@ up_turn_e up_adopted_write_on(up_adopted_t *a)
 
     if (rv == APR_EAGAIN) {
         /* Anew each time: only a ready socket brings us here. */
-        a->watch.deadline = apr_time_now() + a->server->timeout;
+        a->watch.deadline = up_clock_now() + a->server->timeout;
         if (a->stop_by && a->stop_by < a->watch.deadline) {
             a->watch.deadline = a->stop_by;
         }
@@ -128,7 +129,7 @@ static up_turn_e timed_out(up_adopted_t *a)
 /* It has waited for its next request: not for much longer. */
 static void hurry(up_adopted_t *a)
 {
-    apr_time_t by = apr_time_now() + STOP_GRACE;
+    apr_time_t by = up_clock_now() + STOP_GRACE;
 
     if (a->phase == UP_PHASE_IDLE && !a->head_begun
         && (!a->watch.deadline || a->watch.deadline > by)) {
@@ -150,7 +151,7 @@ static void take_events(up_adopted_t *a, unsigned int events)
     if ((events & UP_EV_STOP) && !a->stopping) {
         a->stopping = 1;
         if (up_process()->shutdown_timeout) {
-            a->stop_by = apr_time_now() + up_process()->shutdown_timeout;
+            a->stop_by = up_clock_now() + up_process()->shutdown_timeout;
         }
         hurry(a);
     }
@@ -158,7 +159,7 @@ static void take_events(up_adopted_t *a, unsigned int events)
 
 static int is_due(const up_adopted_t *a)
 {
-    return a->watch.deadline && apr_time_now() >= a->watch.deadline;
+    return a->watch.deadline && up_clock_now() >= a->watch.deadline;
 }
 
 static up_turn_e run_phase(up_adopted_t *a, unsigned int events, int side)
@@ -267,7 +268,7 @@ void up_adopted_enter(conn_rec *c)
     }
     a->entered = 1;
     up_adopted_count_in();
-    a->adopted_at = apr_time_now();
+    a->adopted_at = up_clock_now();
     apr_os_sock_get(&fd, a->sock);
     rv = up_loop_add(&a->watch, fd);
     if (rv != APR_SUCCESS) {

@@ -2,6 +2,7 @@
 
 /* The end of an adopted connection; see adopted_state.h. */
 
+#include "config/clock.h"
 #include "config/log.h"
 #include "drivers/adopted_state.h"
 #include "http_connection.h"
@@ -40,7 +41,7 @@ static int worker_is_gone(const up_adopted_t *a, apr_time_t now)
 
 up_turn_e up_adopted_destroy(up_adopted_t *a)
 {
-    if (!worker_is_gone(a, apr_time_now())) {
+    if (!worker_is_gone(a, up_clock_now())) {
         a->phase = UP_PHASE_DOOMED;
         a->watch.deadline = a->adopted_at + UP_ADOPTED_GRACE;
         return UP_TURN_WAIT;
@@ -63,7 +64,7 @@ up_turn_e up_adopted_linger_on(up_adopted_t *a)
 {
     char dropped[8192];
     apr_status_t rv = APR_SUCCESS;
-    apr_time_t now = apr_time_now();
+    apr_time_t now = up_clock_now();
     int i;
 
     for (i = 0; i < 32 && rv == APR_SUCCESS; i++) {
@@ -92,7 +93,7 @@ up_turn_e up_adopted_shut(up_adopted_t *a)
         return up_adopted_close(a);
     }
     a->phase = UP_PHASE_LINGERING;
-    a->linger_by = apr_time_now() + (quick ? LINGER_GAP : LINGER_MOST);
+    a->linger_by = up_clock_now() + (quick ? LINGER_GAP : LINGER_MOST);
     return up_adopted_linger_on(a);
 }
 

@@ -3,6 +3,7 @@
 /* Requests on an adopted connection; see adopted_state.h. */
 
 #include "apr_strings.h"
+#include "config/clock.h"
 #include "config/log.h"
 #include "drivers/adopted_state.h"
 #include "drivers/slot.h"
@@ -164,7 +165,7 @@ static void tell_end(up_adopted_t *a)
 static void tell_time(up_adopted_t *a)
 {
     apr_time_t until = up_request_want(a->ur)->until;
-    apr_time_t now = apr_time_now();
+    apr_time_t now = up_clock_now();
 
     if (a->stop_by && now >= a->stop_by) {
         up_request_abort(a->ur);

@@ -8,6 +8,7 @@
 
 #include "ap_mpm.h"
 #include "apr_strings.h"
+#include "config/clock.h"
 #include "config/log.h"
 #include "config/pass.h"
 #include "config/process.h"
@@ -128,7 +129,7 @@ int up_drive_loop(up_request_t *ur, request_rec *r)
          * way to a loop is one-way and costs more than a short answer. */
         verdict = up_drive_sync_until(
             ur, c, c->keepalives ? 1
-                                 : apr_time_now() + up_process()->async_delay);
+                                 : up_clock_now() + up_process()->async_delay);
     }
     if (verdict == UP_DONE) {
         return over(r, up_request_result(ur));

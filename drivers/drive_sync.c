@@ -9,6 +9,7 @@
 
 #include "ap_mpm.h"
 #include "apr_atomic.h"
+#include "config/clock.h"
 #include "config/process.h"
 #include "exchange/jump.h"
 
@@ -44,7 +45,7 @@ static int millis_until(apr_time_t when)
     if (!when) {
         return -1;
     }
-    left = when - apr_time_now();
+    left = when - up_clock_now();
     if (left <= 0) {
         return 0;
     }
@@ -54,7 +55,7 @@ static int millis_until(apr_time_t when)
 
 static int is_due(const up_want_t *want)
 {
-    return want->until && apr_time_now() >= want->until;
+    return want->until && up_clock_now() >= want->until;
 }
 
 /* Must the client be looked after, for nothing says that it has left? */
@@ -122,9 +123,9 @@ static void heed_stop(up_request_t *ur, conn_rec *c, apr_time_t *pstop_by)
     if (timeout && !*pstop_by
         && ap_mpm_query(AP_MPMQ_MPM_STATE, &state) == APR_SUCCESS
         && state == AP_MPMQ_STOPPING) {
-        *pstop_by = apr_time_now() + timeout;
+        *pstop_by = up_clock_now() + timeout;
     }
-    if (*pstop_by && apr_time_now() >= *pstop_by) {
+    if (*pstop_by && up_clock_now() >= *pstop_by) {
         up_request_abort(ur);
     }
 }
@@ -137,7 +138,7 @@ up_verdict_e up_drive_sync_until(up_request_t *ur, conn_rec *c,
 
     while ((verdict = up_request_step(ur)) != UP_DONE) {
         if (verdict == UP_WAIT) {
-            if (until && until <= apr_time_now()) {
+            if (until && until <= up_clock_now()) {
                 return UP_WAIT;
             }
             up_counts_gauge(up_request_counts(ur), UP_GAUGE_THREADS, 1);

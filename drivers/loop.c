@@ -13,6 +13,7 @@
 
 #include "apr_atomic.h"
 #include "apr_thread_mutex.h"
+#include "config/clock.h"
 #include "config/log.h"
 #include "drivers/side.h"
 #include "drivers/slow.h"
@@ -211,7 +212,7 @@ static void expired(up_watch_t *watch)
 static void wait_for_events(up_loop_t *loop)
 {
     struct epoll_event events[BATCH];
-    int timeout = up_wheel_timeout(loop->wheel, apr_time_now());
+    int timeout = up_wheel_timeout(loop->wheel, up_clock_now());
     int n;
     int i;
 
@@ -224,7 +225,7 @@ static void wait_for_events(up_loop_t *loop)
     for (i = 0; i < n; i++) {
         take_event(loop, &events[i]);
     }
-    up_wheel_turn(loop->wheel, apr_time_now(), expired);
+    up_wheel_turn(loop->wheel, up_clock_now(), expired);
     if (!loop->waiting) {
         empty_grave(loop);
     }
@@ -347,7 +348,7 @@ static apr_status_t make_loop(up_loop_t *loop, apr_pool_t *p)
     APR_RING_INIT(&loop->ready, up_watch_t, ready);
     APR_RING_INIT(&loop->grave, up_watch_t, all);
     APR_RING_INIT(&loop->dark, up_beacon_t, grave);
-    loop->wheel = up_wheel_make(p, apr_time_now());
+    loop->wheel = up_wheel_make(p, up_clock_now());
     loop->epoll = epoll_create1(EPOLL_CLOEXEC);
     loop->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (loop->epoll < 0 || loop->wake < 0

@@ -12,6 +12,7 @@
 #include "apr_atomic.h"
 #include "apr_strings.h"
 #include "apr_time.h"
+#include "config/clock.h"
 
 #define PLACES 64
 #define SECONDS 10
@@ -25,7 +26,7 @@ static volatile apr_uint32_t any_until; /* of the last one noted */
 
 static apr_uint32_t second(void)
 {
-    return (apr_uint32_t)apr_time_sec(apr_time_now());
+    return (apr_uint32_t)apr_time_sec(up_clock_now());
 }
 
 apr_uint32_t up_slow_key(const request_rec *r, up_slow_e kind)

@@ -2,6 +2,7 @@
 
 /* The client's side of the pipe: the file, which is older, then the queue. */
 
+#include "config/clock.h"
 #include "exchange/pipe_parts.h"
 
 /* Buckets over the file that the client may not have taken yet. */
@@ -158,7 +159,7 @@ apr_status_t up_pipe_drain(up_pipe_t *pipe, int *pmoved)
     }
     while (!up_pipe_drained(pipe)) {
         apr_off_t room = budget(pipe);
-        apr_off_t paced = up_pace_room(&pipe->write_pace, apr_time_now());
+        apr_off_t paced = up_pace_room(&pipe->write_pace, up_clock_now());
 
         if (paced == 0 || (room <= 0 && !only_file_left(pipe))
             || (up_pipe_in_file(pipe) > 0 && !has_handle(pipe))) {

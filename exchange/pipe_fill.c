@@ -2,6 +2,7 @@
 
 /* The backend's side of the pipe: into buffers, and from there to the file. */
 
+#include "config/clock.h"
 #include "exchange/pipe_parts.h"
 
 #include <stdlib.h>
@@ -197,7 +198,7 @@ static void ended(up_pipe_t *pipe, apr_status_t rv)
 static apr_off_t allowed(up_pipe_t *pipe)
 {
     return up_pace_limits(&pipe->read_pace)
-               ? up_pace_room(&pipe->read_pace, apr_time_now())
+               ? up_pace_room(&pipe->read_pace, up_clock_now())
                : UP_OFF_MAX;
 }
 

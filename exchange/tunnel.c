@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "apr_strings.h"
+#include "config/clock.h"
 #include "exchange/request_body.h"
 #include "exchange/response_head.h"
 #include "exchange/upgrade.h"
@@ -66,7 +67,7 @@ static void rearm(up_tunnel_t *tunnel)
 {
     const up_settings_t *settings = tunnel->settings;
 
-    tunnel->idle_by = apr_time_now() + (settings->tunnel_timeout
+    tunnel->idle_by = up_clock_now() + (settings->tunnel_timeout
                                             ? settings->tunnel_timeout
                                             : settings->read_timeout);
 }

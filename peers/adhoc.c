@@ -14,6 +14,7 @@
 #include "apr_ring.h"
 #include "apr_strings.h"
 #include "config/address.h"
+#include "config/clock.h"
 #include "config/resolver.h"
 #include "config/server.h"
 #include "peers/names.h"
@@ -232,7 +233,7 @@ void up_adhoc_give(up_group_t *group)
 
     pthread_mutex_lock(&table.lock);
     one->users--;
-    one->used = apr_time_now();
+    one->used = up_clock_now();
     pthread_mutex_unlock(&table.lock);
 }
 

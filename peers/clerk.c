@@ -8,6 +8,7 @@
 
 #include <poll.h>
 
+#include "config/clock.h"
 #include "config/pass.h"
 #include "peers/adhoc.h"
 #include "peers/background.h"
@@ -28,7 +29,7 @@ void up_clerk_call(void)
 static void sleep_until(apr_time_t when)
 {
     static struct pollfd fds[MOST_FDS];
-    apr_interval_time_t left = when - apr_time_now();
+    apr_interval_time_t left = when - up_clock_now();
     int n;
 
     left = up_dnsclients_patience(left > 0 ? left : 0);
@@ -45,18 +46,18 @@ static void sleep_until(apr_time_t when)
 
 static void *APR_THREAD_FUNC work(apr_thread_t *thread, void *data)
 {
-    apr_time_t tidy = apr_time_now() + TIDY;
+    apr_time_t tidy = up_clock_now() + TIDY;
     apr_time_t due;
 
     (void)thread;
     (void)data;
     while (!atomic_load(&clerk.ended)) {
         up_adhoc_welcome();
-        due = up_names_turn(apr_time_now());
+        due = up_names_turn(up_clock_now());
         sleep_until(due < tidy ? due : tidy);
-        if (apr_time_now() >= tidy) {
-            up_adhoc_tidy(apr_time_now());
-            tidy = apr_time_now() + TIDY;
+        if (up_clock_now() >= tidy) {
+            up_adhoc_tidy(up_clock_now());
+            tidy = up_clock_now() + TIDY;
         }
     }
     up_names_close();

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "apr_strings.h"
+#include "config/clock.h"
 #include "config/log.h"
 #include "peers/dns_clients.h"
 #include "peers/names.h"
@@ -146,7 +147,7 @@ static int end_round(question_t *question)
         complain(question, "there is no such name");
         lost = ++question->misses >= UP_NAMES_MISSES && question->ever;
     }
-    question->due = apr_time_now() + wait;
+    question->due = up_clock_now() + wait;
     return lost;
 }
 
@@ -305,7 +306,7 @@ static void ask_name(up_name_t *name)
     int i;
 
     if (!dns) {
-        name->question.due = apr_time_now() + retry_after(resolver);
+        name->question.due = up_clock_now() + retry_after(resolver);
         name->question.over = 1;
         return;
     }
@@ -452,7 +453,7 @@ static void ask_service(up_service_t *service)
     up_dns_t *dns = up_dnsclients_get(service->question.resolver);
 
     if (!dns) {
-        service->question.due = apr_time_now()
+        service->question.due = up_clock_now()
                                 + retry_after(service->question.resolver);
         return;
     }
@@ -520,7 +521,7 @@ void up_nametable_ask(apr_time_t now)
 
 apr_time_t up_nametable_due(void)
 {
-    apr_time_t when = apr_time_now() + apr_time_from_sec(3600);
+    apr_time_t when = up_clock_now() + apr_time_from_sec(3600);
     const up_service_t *service;
     const up_name_t *name;
 

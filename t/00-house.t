@@ -23,7 +23,8 @@ my @LAYERS = (
         exchange/fields exchange/framing exchange/pace exchange/range
         exchange/redirects exchange/retry exchange/trail exchange/upgrade
         exchange/uri_map exchange/wsframes
-        config/codes config/dns_ttl config/units peers/hash_ring)],
+        config/clock config/codes config/dns_ttl config/units
+        peers/hash_ring)],
     [qw(config/)],
     [qw(peers/)],
     [qw(transport/)],
@@ -291,6 +292,14 @@ sub repeated_tags {
     return @problems;
 }
 clean('a tag is used once', repeated_tags());
+
+# Deadlines and dates are of different clocks, and must not be mixed.
+clean('up_clock_now where time is measured', map {
+    my $file = $_;
+    my $n = 0;
+    map { $n++; /\bapr_time_now\b/ ? "$file:$n: apr_time_now" : () }
+        split /\n/, $code{$file};
+} grep { !m{^(?:t|fuzz|bench|tools)/} } @sources);
 
 # --- the module -------------------------------------------------------------
 

@@ -20,6 +20,7 @@
 
 #include "apr_portable.h"
 #include "config/address.h"
+#include "config/clock.h"
 #include "config/log.h"
 #include "http_main.h"
 
@@ -132,7 +133,7 @@ static apr_status_t open_socket(up_conn_t *conn, const up_dial_t *dial)
 
 static apr_status_t connected(up_conn_t *conn)
 {
-    conn->born = apr_time_now();
+    conn->born = up_clock_now();
     return APR_SUCCESS;
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "apr_atomic.h"
+#include "config/clock.h"
 #include "config/log.h"
 #include "peers/roster.h"
 #include "transport/backend_shelf.h"
@@ -27,7 +28,7 @@ static volatile apr_uint32_t stopping;
 
 static int fit(const up_conn_t *conn)
 {
-    return conn->idle_until > apr_time_now() && up_conn_alive(conn);
+    return conn->idle_until > up_clock_now() && up_conn_alive(conn);
 }
 
 /** The next slot that can be used, from this shelf or new. */
@@ -113,7 +114,7 @@ static apr_interval_time_t may_wait(const up_conn_t *conn,
 
 void up_pool_give(up_conn_t *conn)
 {
-    apr_time_t now = apr_time_now();
+    apr_time_t now = up_clock_now();
     apr_interval_time_t wait;
     up_shelf_t *shelf;
     up_room_t *room;

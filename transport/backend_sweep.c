@@ -14,6 +14,7 @@
 
 #include "apr_thread_cond.h"
 #include "apr_thread_proc.h"
+#include "config/clock.h"
 
 #define STEP 64 /* connections looked at under one lock */
 #define INTERVAL apr_time_from_sec(1)
@@ -55,7 +56,7 @@ static int collect_locked(up_room_t *room, apr_uint32_t round,
 static int empty_locked(up_slot_t **slots, int n, int all, int *fds)
 {
     struct pollfd pfds[STEP];
-    apr_time_t now = apr_time_now();
+    apr_time_t now = up_clock_now();
     int nfds = 0;
     int i;
 

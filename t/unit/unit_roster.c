@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include "config/clock.h"
 #include "peers/roster.h"
 #include "t/unit/up_transport.h"
 #include "transport/backend_pool.h"
@@ -79,7 +80,7 @@ START_TEST(who_is_held_is_there)
     up_group_t *group = start();
     up_peers_t *peers = group->peers;
     up_pick_t *pick = up_balancer_begin(unit_pool, NULL, peers, 0);
-    apr_time_t now = apr_time_now();
+    apr_time_t now = up_clock_now();
     up_peer_t *peer;
 
     set(group, (const char *[]){ "127.0.0.5" }, 1, 0);
@@ -111,7 +112,7 @@ START_TEST(connections_go_with_it)
 
     unit_child();
     pick = up_balancer_begin(unit_pool, NULL, group->peers, 0);
-    peer = up_balancer_pick(pick, apr_time_now());
+    peer = up_balancer_pick(pick, up_clock_now());
     up_pool_take(peer, &plain, 0, &idle);
     up_pool_take(peer, &plain, 0, &busy);
     ck_assert_int_eq(unit_connect(idle, peer->addr), APR_SUCCESS);
@@ -128,7 +129,7 @@ START_TEST(connections_go_with_it)
     up_pool_give(busy);
     ck_assert_int_eq(up_pool_idle(group), 0);
     ck_assert_int_eq(unit_readable(ends[1], 1000), 1);
-    up_balancer_done(pick, peer, UP_OUTCOME_OK, NULL, apr_time_now());
+    up_balancer_done(pick, peer, UP_OUTCOME_OK, NULL, up_clock_now());
     up_roster_reap(group->peers);
     ck_assert_ptr_null(group->peers->gone);
     close(ends[0]);
