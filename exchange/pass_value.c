@@ -107,6 +107,11 @@ const up_pass_t *up_passvalue_of(request_rec *r, const up_pass_t *pass,
                                    ap_escape_logitem(r->pool, word), error),
                       pstatus, perror);
     }
+    if (value->unix_path != NULL && ap_strcasestr(pass->url, "unix:") == NULL) {
+        return refuse(HTTP_BAD_REQUEST, "the value names a socket: that, or "
+                      "its beginning, has to stand in the configuration",
+                      pstatus, perror);
+    }
     if (value->group == NULL) {
         value->group = up_group_named(value);
     }

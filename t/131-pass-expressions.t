@@ -121,8 +121,8 @@ is $s->get('/all/' . $b->addr . '%0d%0aX:1/d')->status, 400,
 is $s->get('/all/' . $b->addr . '%20/d')->status, 400, 'a blank in the host';
 is $s->get('/host/x', ['X-Host' => 'two'])->body, 'other',
     'a group by name, in any case; it moves to the next server';
-is $s->get('/host/x', ['X-Host' => 'unix:' . $local->addr =~ s/^unix://r])
-    ->body, 'socket', 'a socket';
+is $s->get('/host/x', ['X-Host' => $local->addr])->status, 400,
+    'no socket, unless the configuration says that it is one';
 is sent('/sock/x', [], $local), '/s/sock/x', 'a socket and its URI part';
 is $s->get('/url/x', ['X-URL' => 'http://' . $b->addr])->body, 'ok',
     'a whole URL';

@@ -3,7 +3,8 @@
 
 # docs/conformance.md and the tests name the same cases: each case of the
 # table has a test of that name in each file that the table gives, and no case
-# is in the tests alone. Needs no server.
+# is in the tests alone. So do docs/security-review.md and the tests, by their names.
+# Needs no server.
 
 use strict;
 use warnings;
@@ -62,5 +63,30 @@ is join(' ', grep { !$table{$_} } @KNOWN), '', 'every case is in the table';
 my %seen = map { $_ => 1 } map { keys %$_ } values %titles;
 is join(' ', grep { !$table{$_} } sort keys %seen), '',
     'no case is in the tests alone';
+
+# --- docs/security-review.md: t/file.t "name", "another"; fuzz_x --------------------
+
+my $attacks = 0;
+for (split /\n/, slurp('docs/security-review.md')) {
+    my ($what, $tests) = /^\| ([^|]*) \|[^|]*\| (.*) \|\z/ or next;
+    next if $what =~ /^(?:Attack|-+)\z/;
+    $attacks++;
+    my $found = 0;
+    for my $part (split /; /, $tests) {
+        if (my ($file) = $part =~ m{^(t/\S+\.t) }) {
+            my $text = slurp($file);
+            my @titles = $part =~ /"([^"]+)"/g;
+            ok scalar(@titles), "$what: $file, which test";
+            ok $found++ >= 0 && index($text, $_) >= 0, "$what: $file \"$_\""
+                for @titles;
+        }
+        for my $fuzzer ($part =~ /\b(fuzz_\w+)/g) {
+            $found++;
+            ok -e "$top/fuzz/$fuzzer.c", "$what: $fuzzer";
+        }
+    }
+    ok $found, "$what: has a test";
+}
+cmp_ok $attacks, '>', 30, "attacks ($attacks)";
 
 done_testing;
