@@ -9,6 +9,7 @@
 
 #include "config/log.h"
 #include "config/process.h"
+#include "drivers/head_limit.h"
 #include "drivers/side.h"
 #include "drivers/slot.h"
 #include "http_connection.h"
@@ -17,8 +18,6 @@
 /* A stopping server waits this long for a request that may be on its way on a
  * connection which it has not said it will close. The answer says so. */
 #define STOP_GRACE apr_time_from_sec(1)
-
-static apr_interval_time_t head_timeout; /* 0: none of its own */
 
 static __thread up_whereabouts_t *whereabouts;
 
@@ -32,11 +31,6 @@ up_adopted_t *up_adopted_of(conn_rec *c)
     return net ? *up_clientnet_driver(net) : NULL;
 }
 
-void up_adopted_head_timeout(apr_interval_time_t timeout)
-{
-    head_timeout = timeout;
-}
-
 void up_adopted_thread_moved_on(void)
 {
     if (whereabouts) {
@@ -47,27 +41,46 @@ void up_adopted_thread_moved_on(void)
 /* ------------------------------------------------------------------------ */
 /* between requests */
 
-/* How long to wait for the next request, or the rest of its head. */
+/* The head that has begun must be whole by then. It may take longer the more
+ * of it there is, where RequestReadTimeout has a MinRate; silence may take no
+ * longer than Timeout, which is the limit for all of it where there is no
+ * other. */
+static apr_time_t head_by(const up_adopted_t *a)
+{
+    apr_interval_time_t limit =
+        up_headlimit_of(a->c->base_server, up_ahead_bytes(a->ahead));
+    apr_time_t silent_by = up_clock_now() + a->server->timeout;
+
+    if (limit == 0) {
+        return a->head_since + a->server->timeout;
+    }
+    return a->head_since + limit < silent_by ? a->head_since + limit
+                                             : silent_by;
+}
+
+/* How long to wait for the next request. */
 static apr_interval_time_t request_timeout(const up_adopted_t *a)
 {
     apr_interval_time_t timeout = a->server->keep_alive_timeout_set
                                       ? a->server->keep_alive_timeout
                                       : a->c->base_server->keep_alive_timeout;
 
-    if (up_ahead_started(a->ahead)) {
-        return head_timeout && head_timeout < a->server->timeout
-                   ? head_timeout : a->server->timeout;
-    }
     return a->stopping && timeout > STOP_GRACE ? STOP_GRACE : timeout;
 }
 
 static up_turn_e wait_for_request(up_adopted_t *a)
 {
-    if (a->phase != UP_PHASE_IDLE || !a->watch.deadline
-        || up_ahead_started(a->ahead) != a->head_begun) {
-        a->watch.deadline = up_clock_now() + request_timeout(a);
+    int waited = a->phase == UP_PHASE_IDLE && a->watch.deadline;
+    int begun = up_ahead_started(a->ahead);
+
+    if (!waited || begun != a->head_begun) {
+        a->head_since = up_clock_now();
+        a->watch.deadline = a->head_since + request_timeout(a);
     }
-    a->head_begun = up_ahead_started(a->ahead);
+    if (begun) {
+        a->watch.deadline = head_by(a);
+    }
+    a->head_begun = begun;
     a->phase = UP_PHASE_IDLE;
     return UP_TURN_WAIT;
 }

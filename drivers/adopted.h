@@ -75,9 +75,6 @@ int up_adopted_divert_end(request_rec *r, int status);
  */
 void up_adopted_refuse_body(request_rec *r);
 
-/** A request head must be whole after this time, and Timeout; 0: Timeout. */
-void up_adopted_head_timeout(apr_interval_time_t timeout);
-
 /** The thread that runs this hook has left all connections it worked on
  * before. */
 void up_adopted_thread_moved_on(void);

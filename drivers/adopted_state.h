@@ -51,6 +51,7 @@ struct up_adopted_t {
     int stopping;
     int closing;           /* what is written now is the last */
     int head_begun;        /* a part of the next request's head is there */
+    apr_time_t head_since; /* its first byte, or the wait for it */
     request_rec *r;        /* of the exchange, the diverted request */
     up_request_t *ur;      /* while PARKED */
     up_phase_e diverted;   /* what is to be done with r on the side */

@@ -15,6 +15,7 @@
 #include "config/settings.h"
 #include "drivers/adopted.h"
 #include "drivers/drive_sync.h"
+#include "drivers/head_limit.h"
 #include "drivers/loop.h"
 #include "drivers/slot.h"
 #include "drivers/slow.h"
@@ -169,23 +170,6 @@ static int connections_a_child(int threads)
     return threads + (int)(threads * (factor ? atof(factor) : 2.0));
 }
 
-/* RequestReadTimeout's limit for heads, in seconds: `header=20-40,...`, the
- * second number where there is one. Those of virtual hosts are not heeded. */
-static int head_seconds(void)
-{
-    const char *value = directive_value("RequestReadTimeout");
-    const char *at = value ? ap_strcasestr(value, "header=") : NULL;
-    int seconds;
-
-    if (!at) {
-        return 0;
-    }
-    at += sizeof("header=") - 1;
-    seconds = (int)apr_atoi64(at);
-    at += strspn(at, "0123456789");
-    return *at == '-' ? (int)apr_atoi64(at + 1) : seconds;
-}
-
 /* What keeps exchanges from waiting without a thread, said once a start. */
 static int on_post_config(apr_pool_t *pconf, apr_pool_t *plog,
                           apr_pool_t *ptemp, server_rec *s)
@@ -193,7 +177,6 @@ static int on_post_config(apr_pool_t *pconf, apr_pool_t *plog,
     int threads = 0;
     int limit = 0;
 
-    (void)pconf;
     (void)plog;
     (void)ptemp;
     if (ap_state_query(AP_SQ_MAIN_STATE) == AP_SQ_MS_CREATE_PRE_CONFIG
@@ -207,7 +190,7 @@ static int on_post_config(apr_pool_t *pconf, apr_pool_t *plog,
                      ap_show_mpm());
         return OK;
     }
-    up_adopted_head_timeout(apr_time_from_sec(head_seconds()));
+    up_headlimit_read(pconf, s);
     ap_mpm_query(AP_MPMQ_MAX_THREADS, &threads);
     ap_mpm_query(AP_MPMQ_HARD_LIMIT_THREADS, &limit);
     most_connections = connections_a_child(threads);

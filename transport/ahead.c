@@ -322,6 +322,11 @@ int up_ahead_whole(const up_ahead_t *ahead)
     return ahead->whole;
 }
 
+apr_off_t up_ahead_bytes(const up_ahead_t *ahead)
+{
+    return ahead->bytes;
+}
+
 int up_ahead_started(const up_ahead_t *ahead)
 {
     return ahead->begun;

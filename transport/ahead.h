@@ -36,6 +36,9 @@ int up_ahead_whole(const up_ahead_t *ahead);
 /** Have so many bytes arrived behind what httpd has read? */
 int up_ahead_holds(up_ahead_t *ahead, apr_off_t bytes);
 
+/** Bytes that have arrived behind what httpd has read. */
+apr_off_t up_ahead_bytes(const up_ahead_t *ahead);
+
 /** Has any byte of the next request arrived? */
 int up_ahead_started(const up_ahead_t *ahead);
 
