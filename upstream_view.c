@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "apr_strings.h"
+#include "config/clock.h"
 #include "config/log.h"
 #include "config/phase_hooks.h"
 #include "exchange/fields.h"
@@ -60,7 +61,7 @@ void up_request_view(const up_request_t *ur, up_view_t *view, apr_size_t size)
 
 apr_array_header_t *up_request_servers(const up_request_t *ur, apr_pool_t *p)
 {
-    return up_named_list(ur->pick, p, apr_time_now());
+    return up_named_list(ur->pick, p, up_clock_now());
 }
 
 const char *up_request_field(const up_request_t *ur, const char *name)
