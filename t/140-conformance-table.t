@@ -3,8 +3,8 @@
 
 # docs/conformance.md and the tests name the same cases: each case of the
 # table has a test of that name in each file that the table gives, and no case
-# is in the tests alone. So do docs/security-review.md and the tests, by their names.
-# Needs no server.
+# is in the tests alone. The other table there and docs/security-review.md give tests
+# by name. Needs no server.
 
 use strict;
 use warnings;
@@ -64,12 +64,13 @@ my %seen = map { $_ => 1 } map { keys %$_ } values %titles;
 is join(' ', grep { !$table{$_} } sort keys %seen), '',
     'no case is in the tests alone';
 
-# --- docs/security-review.md: t/file.t "name", "another"; fuzz_x --------------------
+# --- tables of three columns, the last: t/file.t "name", "another"; fuzz_x ----
 
 my $attacks = 0;
-for (split /\n/, slurp('docs/security-review.md')) {
-    my ($what, $tests) = /^\| ([^|]*) \|[^|]*\| (.*) \|\z/ or next;
-    next if $what =~ /^(?:Attack|-+)\z/;
+for (map { split /\n/ } map { slurp($_) } 'docs/security-review.md',
+    'docs/conformance.md') {
+    my ($what, $tests) = /^\| ([^|]*) \|[^|]*\| ([^|]*) \|\z/ or next;
+    next if $what =~ /^(?:Attack|Pingora asserts|-+)\z/ || $what =~ /^$ID/;
     $attacks++;
     my $found = 0;
     for my $part (split /; /, $tests) {
@@ -87,6 +88,6 @@ for (split /\n/, slurp('docs/security-review.md')) {
     }
     ok $found, "$what: has a test";
 }
-cmp_ok $attacks, '>', 30, "attacks ($attacks)";
+cmp_ok $attacks, '>', 60, "attacks and assertions ($attacks)";
 
 done_testing;
