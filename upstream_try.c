@@ -128,7 +128,7 @@ int up_machine_try_counts(const up_request_t *ur)
 
 int up_machine_try_over(const up_request_t *ur)
 {
-    return up_machine_try_counts(ur) && apr_time_now() >= ur->try_until;
+    return up_machine_try_counts(ur) && up_clock_now() >= ur->try_until;
 }
 
 /* From now on the time of this try counts, all over again. */
@@ -306,7 +306,7 @@ up_verdict_e up_step_send(up_request_t *ur)
     apr_status_t rv = up_machine_pump(ur);
 
     if (uploading) {
-        begin_try(ur, apr_time_now()); /* the client's time is not its */
+        begin_try(ur, up_clock_now()); /* the client's time is not its */
     }
     if (rv == APR_SUCCESS) {
         up_machine_go(ur, UP_HEAD, ur->leg.broken ? "cannot send"

@@ -32,7 +32,9 @@ build/fuzz/fuzz_trailers: exchange/body_decoder.c exchange/body_decoder.h \
     exchange/framing.h config/units.c config/units.h
 build/fuzz/fuzz_request_head: exchange/request_head.c \
     exchange/request_head.h config/expressions.c config/expressions.h \
-    exchange/fields.c exchange/fields.h exchange/upgrade.c exchange/upgrade.h
+    exchange/fields.c exchange/fields.h exchange/upgrade.c \
+    exchange/upgrade.h exchange/forwarded.c exchange/mapped_fields.c \
+    exchange/etags.c exchange/redirects.c exchange/uri_map.c config/units.c
 build/fuzz/fuzz_pass_url: config/pass_url.c config/pass_url.h \
     config/address.c config/address.h exchange/uri_map.c exchange/uri_map.h \
     config/units.c config/units.h

@@ -8,6 +8,9 @@
  * and one framing field at most. httpd itself is stood in for.
  */
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* strcasestr */
+#endif
 #define FUZZ_REAL_POOLS
 #include "fuzz/fuzz.h"
 #include "config/expressions.h"
@@ -28,12 +31,36 @@
 module upstream_proxy_module;
 
 /* The value of an expression is what its "compiled form" points to. */
-const char *ap_expr_str_exec(request_rec *r, const ap_expr_info_t *expr,
-                             const char **error)
+const char *ap_expr_str_exec_re(request_rec *r, const ap_expr_info_t *expr,
+                                apr_size_t count, ap_regmatch_t *match,
+                                const char **source, const char **error)
 {
-    (void)r;
+    (void)r, (void)count, (void)match, (void)source;
     *error = NULL;
     return (const char *)expr;
+}
+
+const char *ap_get_server_name_for_url(request_rec *r)
+{
+    (void)r;
+    return "server.example";
+}
+
+const char *ap_run_http_scheme(const request_rec *r)
+{
+    (void)r;
+    return "http";
+}
+
+module *ap_find_linked_module(const char *name)
+{
+    (void)name;
+    return NULL;
+}
+
+char *ap_strcasestr(const char *text, const char *part)
+{
+    return strcasestr(text, part);
 }
 
 ap_expr_info_t *ap_expr_parse_cmd_mi(const cmd_parms *cmd, const char *text,
