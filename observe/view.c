@@ -6,6 +6,7 @@
 
 #include "apr_fnmatch.h"
 #include "apr_strings.h"
+#include "config/clock.h"
 #include "config/zone.h"
 #include "peers/ledger.h"
 
@@ -145,7 +146,7 @@ apr_array_header_t *up_view_make(apr_pool_t *p, const char *names)
 
     making.p = p;
     making.names = names;
-    making.now = apr_time_now();
+    making.now = up_clock_now();
     making.views = apr_array_make(p, 8, sizeof(up_groupview_t));
     making.rows = apr_array_make(p, 8, sizeof(up_counts_t *));
     up_group_each(view_group, &making);
