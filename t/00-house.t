@@ -293,13 +293,15 @@ sub repeated_tags {
 }
 clean('a tag is used once', repeated_tags());
 
-# Deadlines and dates are of different clocks, and must not be mixed.
+# Deadlines and dates are of different clocks, and must not be mixed. What
+# tells a date is listed.
+my %DATES = map { $_ => 1 } qw(observe/report.c);
 clean('up_clock_now where time is measured', map {
     my $file = $_;
     my $n = 0;
     map { $n++; /\bapr_time_now\b/ ? "$file:$n: apr_time_now" : () }
         split /\n/, $code{$file};
-} grep { !m{^(?:t|fuzz|bench|tools)/} } @sources);
+} grep { !$DATES{$_} && !m{^(?:t|fuzz|bench|tools)/} } @sources);
 
 # --- the module -------------------------------------------------------------
 

@@ -3,8 +3,8 @@
 
 # docs/conformance.md and the tests name the same cases: each case of the
 # table has a test of that name in each file that the table gives, and no case
-# is in the tests alone. The other table there and docs/security-review.md give tests
-# by name. Needs no server.
+# is in the tests alone. The other table there and docs/security-review.md
+# give tests by name. Needs no server.
 
 use strict;
 use warnings;
