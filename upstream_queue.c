@@ -51,7 +51,7 @@ int up_machine_queue_expire(up_request_t *ur)
 
 void up_machine_select_expire(up_request_t *ur, const char *reason)
 {
-    apr_time_t now = apr_time_now();
+    apr_time_t now = up_clock_now();
     up_try_t *tried;
 
     if (ur->place.queue) {

@@ -499,7 +499,7 @@ static up_verdict_e head_done(up_request_t *ur)
     tried->answer = head->status;
     tried->header_time = up_clock_now() - tried->started;
     ur->trail->head = head;
-    up_balancer_head(ur->pick, ur->peer, tried->header_time, apr_time_now());
+    up_balancer_head(ur->pick, ur->peer, tried->header_time, up_clock_now());
     if (head->status == HTTP_SWITCHING_PROTOCOLS) {
         return up_machine_tunnel(ur, head);
     }

@@ -9,6 +9,7 @@
 
 #include <poll.h>
 
+#include "config/clock.h"
 #include "config/group.h"
 #include "config/log.h"
 #include "http_main.h"
@@ -244,13 +245,13 @@ static void *APR_THREAD_FUNC check_all(apr_thread_t *thread, void *unused)
     (void)unused;
     work.running = 0;
     while (!atomic_load(&checker.ended)) {
-        work.now = apr_time_now();
+        work.now = up_clock_now();
         work.next = work.now + LOOK;
         begin_checks();
         step_all();
         wait_for_events();
     }
-    work.now = apr_time_now();
+    work.now = up_clock_now();
     give_up();
     return NULL;
 }
