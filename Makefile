@@ -51,7 +51,7 @@ UP_CFLAGS := $(APXS_FLAGS) -std=gnu11 -Wall -Wextra -Werror \
 ASAN_FLAGS := -fsanitize=address,undefined -fno-omit-frame-pointer
 COVERAGE_FLAGS := --coverage -fprofile-update=atomic \
     -Wl,--exclude-libs,libgcov.a
-LIBS := -lcares -ljansson -lz -lm
+LIBS := -lcares -ljansson -lssl -lcrypto -lz -lm
 
 SOURCES := $(wildcard *.c $(addsuffix /*.c, \
     config peers transport exchange drivers observe))

@@ -40,6 +40,7 @@
 #include "peers/zone_memory.h"
 #include "transport/ahead.h"
 #include "transport/backend_pool.h"
+#include "transport/backend_tls.h"
 #include "exchange/trailers.h"
 #include "transport/client.h"
 #include "transport/last_chunk.h"
@@ -234,7 +235,10 @@ static int on_check_config(apr_pool_t *pconf, apr_pool_t *plog,
     int status = up_checks_resolve(s);
 
     (void)plog;
-    return status == OK ? up_pass_post_config(pconf, ptemp, s) : status;
+    if (status == OK) {
+        status = up_pass_post_config(pconf, ptemp, s);
+    }
+    return status == OK ? up_tls_check(ptemp, s) : status;
 }
 
 /* The MPM has settled how many children there may be. */
@@ -258,6 +262,7 @@ static int on_post_config(apr_pool_t *pconf, apr_pool_t *plog,
     (void)plog;
     (void)ptemp;
     up_temppath_post_config(s, up_pass_any() ? settings->temp_path : NULL);
+    up_tlsprofile_post_config(pconf, s);
     status = up_zones_post_config(pconf, s);
     if (status == OK) {
         status = up_sessions_post_config(pconf, s);
@@ -292,6 +297,9 @@ static void on_child_init(apr_pool_t *p, server_rec *s)
     up_zones_child_init();
     up_sessions_child_init(p);
     rv = up_peers_child_init(p);
+    if (rv == APR_SUCCESS) {
+        rv = up_tls_child_init(p);
+    }
     if (rv == APR_SUCCESS) {
         rv = up_pool_child_init(p, s);
     }

@@ -195,8 +195,7 @@ static apr_status_t no_status_line(up_parser_t *parser, const char *end)
                  "no valid status line: \"%s\"%s",
                  quoted(text, parser->buf, end - parser->buf),
                  is_tls(parser->buf, end)
-                     ? " (it speaks TLS, which is not built in yet: give it "
-                       "a port for plain HTTP)" : "");
+                     ? " (it speaks TLS: write https:// in UpstreamPass)" : "");
     return APR_EINVAL;
 }
 

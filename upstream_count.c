@@ -69,7 +69,7 @@ static int kind_of(const up_request_t *ur, up_state_e state, unsigned int bit)
     if (bit & (UP_FAIL_HTTP_ANY | UP_FAIL_NOLIVE)) {
         return -1;
     }
-    if (state == UP_CONNECT) {
+    if (state == UP_CONNECT || state == UP_HANDSHAKE) {
         if (bit & UP_FAIL_TIMEOUT) {
             return UP_COUNT_CONNECT_TIMEOUT;
         }

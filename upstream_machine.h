@@ -4,10 +4,11 @@
  * The inside of the machine, for its own files: upstream_request.c (the rows
  * and what drivers call), upstream_try.c (the states up to the response
  * head), upstream_relay.c (the response, and what follows a failure) and
- * upstream_tunnel.c (what follows a 101).
+ * upstream_tunnel.c (what follows a 101), upstream_handshake.c (TLS).
  *
  *   RECEIVE -> SELECT -> CONNECT -> SEND -> HEAD -> BODY -> FINISH -> ENDED
- *                 ^         |         |      |       TUNNEL -> FINISH
+ *                 ^         |\        |      |       TUNNEL -> FINISH
+ *                 |         | HANDSHAKE -> SEND
  *                 |         v         v      v
  *                 +------- NEXT <-----+------+          NEXT -> FINISH
  *                           |
@@ -16,6 +17,7 @@
  *   RECEIVE  the client's body is read  [up_reqbody_gather]
  *   SELECT   a server is chosen         [up_balancer_pick]
  *   CONNECT  a connection, pooled or new
+ *   HANDSHAKE  of a new one: what is said before HTTP  [up_tls_handshake]
  *   SEND     request bytes go out; an early answer -> HEAD
  *   HEAD     the response head comes in; nothing more is sent meanwhile: an
  *            answer that comes earlier is read, head and all, in SEND
@@ -28,6 +30,7 @@
  *   RECEIVE  no peer, no connection, nothing sent to the client
  *   SELECT   the same; the head is built and the body framed
  *   CONNECT  a peer is taken; its try is open in the trail
+ *   HANDSHAKE  the same, its socket is connected; the time of CONNECT runs on
  *   SEND     a connection; no final head parsed
  *   HEAD     the same
  *   BODY     the final head is on r->headers_out; no try may follow
@@ -56,6 +59,7 @@
 #include "peers/counts.h"
 #include "peers/queue.h"
 #include "transport/backend_pool.h"
+#include "transport/backend_tls.h"
 #include "transport/client.h"
 #include "upstream_request.h"
 
@@ -66,6 +70,7 @@ typedef enum up_state_e {
     UP_RECEIVE,
     UP_SELECT,
     UP_CONNECT,
+    UP_HANDSHAKE,
     UP_SEND,
     UP_HEAD,
     UP_BODY,
@@ -97,6 +102,10 @@ struct up_request_t {
     up_pipe_t *pipe;
     up_tunnel_t *tunnel;
     up_poolkey_t key;
+    const up_tlsplan_t *plan; /* NULL: no TLS */
+    const char *greeting;     /* before it, see UpstreamProxyProtocol */
+    apr_size_t greeting_len;
+    apr_size_t greeted;       /* bytes of it that have been sent */
 
     up_place_t place; /* in the queue */
     apr_time_t queue_until; /* it is left with 503 */
@@ -179,6 +188,17 @@ up_bell_t *up_machine_bell(up_request_t *ur);
 
 /** Waits for the bell, until the state's deadline. */
 up_verdict_e up_machine_wait_bell(up_request_t *ur);
+
+/** Must more be said on a new connection before the request? */
+int up_machine_shakes_hands(const up_request_t *ur);
+
+/** The connection stands: the try begins on it. */
+up_verdict_e up_machine_connected(up_request_t *ur);
+
+/** A failure in words; when the connection has some of its own, *prv becomes
+ * 0, since they say it all. */
+const char *up_machine_why(const up_request_t *ur, const char *what,
+                           apr_status_t *prv);
 
 /**
  * In SELECT: chooses a server, or waits for one in the queue.
@@ -299,6 +319,7 @@ void up_machine_tunnel_stop(up_request_t *ur);
 up_verdict_e up_step_receive(up_request_t *ur);
 up_verdict_e up_step_select(up_request_t *ur);
 up_verdict_e up_step_connect(up_request_t *ur);
+up_verdict_e up_step_handshake(up_request_t *ur);
 up_verdict_e up_step_send(up_request_t *ur);
 up_verdict_e up_step_head(up_request_t *ur);
 up_verdict_e up_step_body(up_request_t *ur);

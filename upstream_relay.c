@@ -125,12 +125,13 @@ static void log_body_failed(const up_request_t *ur, apr_status_t rv,
                   end == UP_PIPE_CLIENT ? APLOG_INFO : APLOG_ERR,
                   end == UP_PIPE_CUT && rv == APR_INCOMPLETE ? 0 : rv, ur->r,
                   UPLOGNO(0426) "%s%s while reading upstream, upstream: "
-                  "\"http://%s%s\", %" APR_OFF_T_FMT " body bytes received, "
+                  "\"%s://%s%s\", %" APR_OFF_T_FMT " body bytes received, "
                   "%s: %s",
                   end == UP_PIPE_CUT ? "upstream " : "",
                   up_pipe_error(ur->pipe) ? up_pipe_error(ur->pipe)
                                           : "the response failed",
-                  up_machine_peer_name(ur), ur->target, ur->leg.body_received,
+                  up_pass_scheme(ur->pass), up_machine_peer_name(ur),
+                  ur->target, ur->leg.body_received,
                   about_try(ur), left);
 }
 
@@ -140,6 +141,7 @@ int up_machine_total_counts(const up_request_t *ur)
     case UP_SELECT:
         return ur->total_until && (ur->place.queue || ur->awaits_name);
     case UP_CONNECT:
+    case UP_HANDSHAKE:
     case UP_SEND:
     case UP_HEAD:
         return ur->total_until != 0;
@@ -285,10 +287,10 @@ static void log_failure(const up_request_t *ur, up_retry_e decision,
         what_now = "trying again on a new connection";
     }
     ap_log_rerror(APLOG_MARK, level, ur->rv, ur->r, UPLOGNO(0427)
-                  "%s%s while %s, upstream: \"http://%s%s\", %s: %s",
+                  "%s%s while %s, upstream: \"%s://%s%s\", %s: %s",
                   ur->fail == UP_FAIL_NOLIVE || ur->rv ? "" : "upstream ",
-                  ur->reason, ur->trail->activity, tried->peer, ur->target,
-                  about_try(ur), what_now);
+                  ur->reason, ur->trail->activity, up_pass_scheme(ur->pass),
+                  tried->peer, ur->target, about_try(ur), what_now);
 }
 
 static up_verdict_e try_again_fresh(up_request_t *ur)

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "apr_escape.h"
 #include "apr_strings.h"
 #include "config/clock.h"
 #include "config/log.h"
@@ -19,6 +20,7 @@
 #include "exchange/pass_value.h"
 #include "exchange/request_head.h"
 #include "exchange/request_target.h"
+#include "exchange/tls_plan.h"
 #include "peers/adhoc.h"
 #include "peers/clerk.h"
 #include "upstream_machine.h"
@@ -45,7 +47,12 @@ static const up_staterow_t rows[] = {
                     BIT(UP_CONNECT) | BIT(UP_NEXT) | BIT(UP_FINISH) },
     [UP_CONNECT] = { "connect", "connecting to upstream", up_step_connect,
                      TIMER(connect_timeout), "UpstreamConnectTimeout",
-                     BIT(UP_SEND) | BIT(UP_NEXT) | BIT(UP_FINISH) },
+                     BIT(UP_HANDSHAKE) | BIT(UP_SEND) | BIT(UP_NEXT)
+                         | BIT(UP_FINISH) },
+    [UP_HANDSHAKE] = { "handshake", "shaking hands with upstream (TLS)",
+                       up_step_handshake, TIMER(connect_timeout),
+                       "UpstreamConnectTimeout",
+                       BIT(UP_SEND) | BIT(UP_NEXT) | BIT(UP_FINISH) },
     [UP_SEND] = { "send", "sending request to upstream", up_step_send,
                   TIMER(send_timeout), "UpstreamSendTimeout",
                   BIT(UP_HEAD) | BIT(UP_NEXT) | BIT(UP_FINISH) },
@@ -86,6 +93,8 @@ static up_stage_e stage_of(up_state_e state)
     switch (state) {
     case UP_CONNECT:
         return UP_STAGE_CONNECT;
+    case UP_HANDSHAKE:
+        return UP_STAGE_HANDSHAKE;
     case UP_SEND:
         return UP_STAGE_SEND;
     case UP_HEAD:
@@ -269,6 +278,31 @@ static int evaluate_pass(up_request_t *ur)
     return OK;
 }
 
+/* What is said on a connection before the request, and so makes it another.
+ * A connection for one client is no other client's. */
+static int prepare_handshake(up_request_t *ur)
+{
+    request_rec *r = ur->r;
+    const char *client = "";
+
+    if (ur->settings->proxy_protocol) {
+        ur->greeting = up_proxyline_of(r, ur->settings->proxy_protocol,
+                                       &ur->greeting_len);
+        client = apr_pescape_hex(r->pool, ur->greeting, ur->greeting_len, 0);
+        ur->key.identity = client;
+    }
+    if (ur->pass->tls) {
+        ur->plan = up_tlsplan_of(r, ur->settings, ur->pass);
+        if (!ur->plan) {
+            return 0;
+        }
+        ur->key.identity = *client ? apr_pstrcat(r->pool, ur->plan->identity,
+                                                 " ", client, NULL)
+                                   : ur->plan->identity;
+    }
+    return 1;
+}
+
 /* The parts that need nothing of a backend. */
 /* UpstreamRetryKey: the application sees that it has had the request. */
 static int has_key(const request_rec *r, const up_settings_t *settings)
@@ -313,6 +347,9 @@ static int prepare(up_request_t *ur)
         }
         ur->key.bind = *bind ? bind : NULL;
         ur->key.transparent = ur->settings->bind_transparent;
+    }
+    if (!prepare_handshake(ur)) {
+        return HTTP_INTERNAL_SERVER_ERROR;
     }
     if (ur->pass->group->keepalive_local) {
         ur->key.location = ur->pass->written ? ur->pass->written : ur->pass;
@@ -384,6 +421,9 @@ up_verdict_e up_request_step(up_request_t *ur)
                         "timed out (UpstreamNextUpstreamTryTimeout)");
     }
     verdict = rows[ur->state].step(ur);
+    if (verdict == UP_WAIT && ur->leg.conn) {
+        ur->want.backend = up_conn_events(ur->leg.conn, ur->want.backend);
+    }
     if (verdict == UP_WAIT && up_machine_total_counts(ur)) {
         up_want_until(&ur->want, ur->total_until);
     }
@@ -431,6 +471,7 @@ void up_request_expire(up_request_t *ur)
         }
         break;
     case UP_CONNECT:
+    case UP_HANDSHAKE:
     case UP_HEAD:
         timed_out(ur);
         break;

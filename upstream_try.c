@@ -122,7 +122,8 @@ static void begin(up_request_t *ur, apr_time_t now)
 int up_machine_try_counts(const up_request_t *ur)
 {
     return ur->try_until
-           && (ur->state == UP_CONNECT || ur->state == UP_HEAD
+           && (ur->state == UP_CONNECT || ur->state == UP_HANDSHAKE
+               || ur->state == UP_HEAD
                || (ur->state == UP_SEND && ur->body->whole));
 }
 
@@ -181,8 +182,7 @@ up_verdict_e up_step_select(up_request_t *ur)
     return up_machine_go(ur, UP_CONNECT, ur->peer->name);
 }
 
-/* The connection stands: the try begins on it. */
-static up_verdict_e connected(up_request_t *ur)
+up_verdict_e up_machine_connected(up_request_t *ur)
 {
     up_try_t *tried = up_trail_last(ur->trail);
     up_conn_t *conn = ur->leg.conn;
@@ -196,12 +196,27 @@ static up_verdict_e connected(up_request_t *ur)
                                              : "connected");
 }
 
+/* The socket is connected. The time that connecting may take goes on until
+ * the handshake has ended. */
+static up_verdict_e socket_connected(up_request_t *ur)
+{
+    apr_time_t until = ur->deadline;
+
+    if (!up_machine_shakes_hands(ur)) {
+        return up_machine_connected(ur);
+    }
+    up_machine_go(ur, UP_HANDSHAKE, "connected");
+    ur->greeted = 0;
+    ur->deadline = until;
+    return UP_AGAIN;
+}
+
 /* What came of connecting, at once or in the end. */
 static up_verdict_e connect_result(up_request_t *ur, apr_status_t rv,
                                    int local)
 {
     if (rv == APR_SUCCESS) {
-        return connected(ur);
+        return socket_connected(ur);
     }
     if (rv == APR_EAGAIN) {
         ur->connecting = 1;
@@ -238,7 +253,7 @@ up_verdict_e up_step_connect(up_request_t *ur)
     ur->trail->head = NULL; /* what a try before this one got is given up */
     up_leg_begin(&ur->leg, ur->leg.conn);
     if (ur->leg.conn->reused) {
-        return connected(ur);
+        return up_machine_connected(ur);
     }
     dial.addr = ur->peer->addr;
     dial.bind = ur->key.bind;
@@ -313,7 +328,9 @@ up_verdict_e up_step_send(up_request_t *ur)
                                                   : "request sent");
         /* Sent in one go, nothing can have been answered yet: wait before
          * reading. Otherwise an answer may have been signalled already. */
-        return ur->leg.broken || ur->waited ? UP_AGAIN : wait_for_head(ur);
+        return ur->leg.broken || ur->waited
+                       || up_conn_pending(ur->leg.conn)
+                   ? UP_AGAIN : wait_for_head(ur);
     }
     if (rv != APR_EAGAIN) {
         return upload_failed(ur, rv);
@@ -523,9 +540,23 @@ static up_verdict_e head_done(up_request_t *ur)
     return respond(ur, head, &wishes);
 }
 
+const char *up_machine_why(const up_request_t *ur, const char *what,
+                           apr_status_t *prv)
+{
+    const char *why = ur->leg.conn->why;
+
+    if (!why[0]) {
+        return what;
+    }
+    *prv = 0;
+    return apr_pstrcat(ur->r->pool, what, ": ", why, NULL);
+}
+
 /* What came of reading the head. */
 static up_verdict_e head_read(up_request_t *ur, apr_status_t rv)
 {
+    const char *reason;
+
     if (rv == APR_SUCCESS) {
         return head_done(ur);
     }
@@ -540,12 +571,14 @@ static up_verdict_e head_read(up_request_t *ur, apr_status_t rv)
                                            NULL));
     }
     if (ur->leg.broken) {
-        return up_machine_fail(ur, UP_FAIL_ERROR, ur->write_rv,
-                               "send() failed");
+        rv = ur->write_rv;
+        reason = up_machine_why(ur, "send() failed", &rv);
+        return up_machine_fail(ur, UP_FAIL_ERROR, rv, reason);
     }
     if (rv == APR_EOF) {
         return up_machine_fail(ur, UP_FAIL_ERROR, 0,
                                "prematurely closed connection");
     }
-    return up_machine_fail(ur, UP_FAIL_ERROR, rv, "recv() failed");
+    reason = up_machine_why(ur, "recv() failed", &rv);
+    return up_machine_fail(ur, UP_FAIL_ERROR, rv, reason);
 }

@@ -16,6 +16,9 @@
 /** The port of http:// */
 #define UP_ADDRESS_PORT 80
 
+/** The port of https:// */
+#define UP_ADDRESS_TLS_PORT 443
+
 typedef struct up_address_t {
     const char *host;      /* without brackets; NULL for unix: */
     const char *unix_path; /* absolute */

@@ -31,6 +31,7 @@ struct up_server_t {
     const char *text;      /* the address as written */
     const char *host;      /* NULL for unix: */
     apr_port_t port;
+    int usual_port;        /* none was written: that of the scheme */
     const char *unix_path;
     int weight;
     int max_conns;         /* 0: no limit */
@@ -47,8 +48,13 @@ struct up_server_t {
     up_target_t *targets;  /* of a service, as of the start */
 };
 
+/** Bits of up_group_t.schemes. */
+#define UP_GROUP_HTTP  1u
+#define UP_GROUP_HTTPS 2u
+
 struct up_group_t {
     const char *name;
+    unsigned int schemes;        /* of the passes that name it: UP_GROUP_ */
     int implicit;                /* made by a bare URL */
     int adhoc;                   /* made at run time, peers/adhoc.h */
     apr_port_t implicit_port;    /* part of an implicit group's identity */

@@ -58,6 +58,20 @@ int up_pass_any_dynamic(void)
     return 0;
 }
 
+int up_pass_any_tls(void)
+{
+    int i;
+
+    for (i = 0; all_passes != NULL && i < all_passes->nelts; i++) {
+        const up_pass_t *pass = APR_ARRAY_IDX(all_passes, i, up_pass_t *);
+
+        if (pass->tls || is_dynamic(pass)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static void remember(apr_pool_t *p, up_pass_t *pass)
 {
     if (all_passes == NULL) {
@@ -76,7 +90,8 @@ static int has_variable(cmd_parms *cmd, const char *url)
     const char *authority = strstr(url, "://");
     const char *dollar = strchr(url, '$');
 
-    if (dollar == NULL || strncasecmp(url, "http://unix:", 12) == 0) {
+    if (dollar == NULL
+        || strncasecmp(url + up_passurl_scheme(url), "unix:", 5) == 0) {
         return 0;
     }
     authority = authority != NULL ? authority + 3 : url;
@@ -354,7 +369,32 @@ static int connect_group(apr_pool_t *pconf, up_pass_t *pass, server_rec *s)
         return HTTP_INTERNAL_SERVER_ERROR;
     }
     pass->group = group != NULL ? group : up_group_implicit(pconf, pass);
+    pass->group->schemes |= pass->tls ? UP_GROUP_HTTPS : UP_GROUP_HTTP;
     return OK;
+}
+
+/* Servers without a port have that of the scheme by which they are asked. */
+static void settle_ports(up_group_t *group, void *baton)
+{
+    int *pstatus = baton;
+    int i;
+
+    for (i = 0; i < group->servers->nelts; i++) {
+        up_server_t *server = &APR_ARRAY_IDX(group->servers, i, up_server_t);
+
+        if (!server->usual_port || !(group->schemes & UP_GROUP_HTTPS)) {
+            continue;
+        }
+        if (group->schemes & UP_GROUP_HTTP) {
+            ap_log_error(APLOG_MARK, APLOG_ERR, 0, NULL, UPLOGNO(0701)
+                         "group \"%s\" (%s) is asked by http:// and by "
+                         "https://, so server %s needs a port: write %s:80 or "
+                         "%s:443", group->name, group->where, server->text,
+                         server->text, server->text);
+            *pstatus = HTTP_INTERNAL_SERVER_ERROR;
+        }
+        server->port = UP_ADDRESS_TLS_PORT;
+    }
 }
 
 /* nginx's location tree: "/x" is answered for "/x/" unless it is a location
@@ -417,6 +457,7 @@ int up_pass_post_config(apr_pool_t *pconf, apr_pool_t *ptemp, server_rec *s)
             status = HTTP_INTERNAL_SERVER_ERROR;
         }
     }
+    up_group_each(settle_ports, &status);
     for (one = s; one != NULL; one = one->next) {
         note_server(pconf, s, one);
     }

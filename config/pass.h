@@ -10,6 +10,7 @@
 #ifndef UP_PASS_H
 #define UP_PASS_H
 
+#include "config/address.h"
 #include "httpd.h"
 #include "http_config.h"
 #include "mod_upstream_proxy.h"
@@ -29,6 +30,7 @@ struct up_pass_t {
     const char *url;        /* as written */
     const char *host;       /* host or group name as written, no brackets;
                                NULL for unix: */
+    int tls;                /* https:// */
     const char *unix_path;  /* socket of http://unix:/path */
     apr_port_t port;        /* as written, else the scheme's */
     int has_port;           /* a port was written */
@@ -43,6 +45,18 @@ struct up_pass_t {
                                there; NULL: in none */
     server_rec *server;     /* whose configuration it stands in */
 };
+
+/** The port of a URL that has none. */
+static inline apr_port_t up_pass_usual_port(const up_pass_t *pass)
+{
+    return pass->tls ? UP_ADDRESS_TLS_PORT : UP_ADDRESS_PORT;
+}
+
+/** "https" or "http". */
+static inline const char *up_pass_scheme(const up_pass_t *pass)
+{
+    return pass->tls ? "https" : "http";
+}
 
 /** The setter of UpstreamPass, both forms (cmd->path tells the section). */
 const char *up_pass_set(cmd_parms *cmd, void *dconf, const char *first,
@@ -74,6 +88,9 @@ int up_pass_post_config(apr_pool_t *pconf, apr_pool_t *ptemp, server_rec *s);
 
 /** Is there an UpstreamPass anywhere? After the configuration is read. */
 int up_pass_any(void);
+
+/** Is there one that may say https://? */
+int up_pass_any_tls(void);
 
 /** Is there one whose host only a request tells? */
 int up_pass_any_dynamic(void);

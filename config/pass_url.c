@@ -14,16 +14,22 @@
 /* Takes the scheme off: *prest is what follows. */
 static const char *parse_scheme(const char *url, const char **prest)
 {
-    if (strncasecmp(url, "https://", 8) == 0) {
-        return "cannot speak TLS to a backend yet (it is not built in): write "
-               "an http:// URL";
-    }
-    if (strncasecmp(url, "http://", 7) != 0) {
+    apr_size_t len = up_passurl_scheme(url);
+
+    if (len == 0) {
         return "has an invalid URL prefix: write http://host:port, "
-               "http://group or http://unix:/path";
+               "http://group or http://unix:/path, or https:// instead";
     }
-    *prest = url + 7;
+    *prest = url + len;
     return NULL;
+}
+
+apr_size_t up_passurl_scheme(const char *url)
+{
+    if (strncasecmp(url, "https://", 8) == 0) {
+        return 8;
+    }
+    return strncasecmp(url, "http://", 7) == 0 ? 7 : 0;
 }
 
 static int has_bad_bytes(const char *text)
@@ -81,7 +87,7 @@ static void set_values(apr_pool_t *p, up_pass_t *pass, int v6)
     }
     pass->host_value = v6 ? apr_psprintf(p, "[%s]", pass->host) : pass->host;
     pass->port_value = apr_psprintf(p, "%hu", pass->port);
-    if (pass->port != UP_ADDRESS_PORT) {
+    if (pass->port != up_pass_usual_port(pass)) {
         pass->host_value = apr_psprintf(p, "%s:%hu", pass->host_value,
                                         pass->port);
     }
@@ -112,7 +118,8 @@ const char *up_passurl_parse(apr_pool_t *p, const char *url, up_pass_t *pass,
     pass->host = address.host;
     pass->unix_path = address.unix_path;
     pass->has_port = address.port != 0;
-    pass->port = pass->has_port ? address.port : UP_ADDRESS_PORT;
+    pass->tls = up_passurl_scheme(url) == 8;
+    pass->port = pass->has_port ? address.port : up_pass_usual_port(pass);
     set_values(p, pass, address.v6);
     *pword = uri;
     return set_uri(p, pass, uri);

@@ -20,6 +20,9 @@
 const char *up_passurl_parse(apr_pool_t *p, const char *url, up_pass_t *pass,
                              const char **pword);
 
+/** The length of the scheme, http:// or https://. 0: it is neither */
+apr_size_t up_passurl_scheme(const char *url);
+
 /** The length of scheme and authority, the rest is the URI part. 0: no URL */
 apr_size_t up_passurl_prefix(const char *url);
 

@@ -92,7 +92,8 @@ static const char *unresolved(apr_pool_t *p, const up_group_t *group,
                             "cannot be resolved", group->name, group->where,
                             server->text);
     }
-    if (group->implicit_port != UP_ADDRESS_PORT) {
+    if (group->implicit_port != UP_ADDRESS_PORT
+        && group->implicit_port != UP_ADDRESS_TLS_PORT) {
         return apr_psprintf(p, "UpstreamPass at %s: the host name %s cannot "
                             "be resolved", group->where, server->host);
     }

@@ -247,6 +247,8 @@ const char *up_server_add(cmd_parms *cmd, void *dconf, int argc,
     }
     if (error == NULL) {
         error = check_name(cmd, &server, has_port);
+        server.usual_port = !has_port && server.unix_path == NULL
+                            && server.service == NULL;
     }
     if (error == NULL) {
         APR_ARRAY_PUSH(group->servers, up_server_t) = server;

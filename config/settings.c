@@ -21,6 +21,7 @@
 #include "config/rows_response.h"
 #include "config/rows_rewrite.h"
 #include "config/rows_server.h"
+#include "config/rows_tls.h"
 #include "config/rows_tunnel.h"
 #include "config/setters.h"
 
@@ -28,6 +29,7 @@
 #define UP_SETTINGS(ROW)                                                      \
     UP_ROWS_REQUEST(ROW)                                                      \
     UP_ROWS_SERVER(ROW)                                                       \
+    UP_ROWS_TLS(ROW)                                                          \
     UP_ROWS_NAMES(ROW)                                                        \
     UP_ROWS_RESPONSE(ROW)                                                     \
     UP_ROWS_RELAY(ROW)                                                        \
@@ -87,8 +89,8 @@ const command_rec up_settings_commands[] = {
     UP_SETTINGS(COMMAND)
 #undef COMMAND
     AP_INIT_TAKE12("UpstreamPass", up_pass_set, NULL, WHERE,
-                   "an http:// URL or off, behind a path when it does not "
-                   "stand inside <Location>"),
+                   "an http:// or https:// URL or off, behind a path when it "
+                   "does not stand inside <Location>"),
     {.name = NULL}
 };
 
@@ -132,6 +134,7 @@ static up_settings_t *make_defaults(apr_pool_t *p)
                               ? temp_dir : "/tmp";
     settings->stream_types = up_setters_usual_types(p);
     settings->upgrade = &up_upgrade_usual;
+    settings->tls.protocols = UP_TLS_1_2 | UP_TLS_1_3;
     up_derived_begin(&settings->written);
     up_derived_sizes(settings);
     settings->hidden = up_derived_builtin_hidden(p);

@@ -18,6 +18,7 @@
 #include "apr_tables.h"
 #include "config/codes.h"
 #include "config/expressions.h"
+#include "config/tls.h"
 #include "exchange/upgrade.h"
 #include "httpd.h"
 #include "http_config.h"
@@ -110,6 +111,9 @@ struct up_settings_t {
     apr_interval_time_t try_timeout; /* 0: no limit */
     const char *retry_key; /* the name of a request field, NULL: off */
     apr_interval_time_t total_timeout; /* 0: no limit */
+
+    up_tlsconf_t tls;
+    int proxy_protocol; /* 1 or 2, 0: off */
 
     const struct up_resolver_t *resolver; /* NULL: the system's */
     apr_interval_time_t resolver_timeout;

@@ -24,7 +24,8 @@ static int in_uri(const char *url)
 
     return len > 0 && (url[len] != '\0'
                        || (url[len - 1] == ':'
-                           && strcasecmp(url, "http://unix:") != 0));
+                           && strcasecmp(url + up_passurl_scheme(url),
+                                         "unix:") != 0));
 }
 
 /* Of a decoded value, what belongs to the URI part, escaped again. */

@@ -182,12 +182,18 @@ static void ended(up_pipe_t *pipe, apr_status_t rv)
     pipe->rv = rv;
     if (rv == APR_INCOMPLETE) {
         pipe->rv = 0;
-        pipe->error = "prematurely closed connection";
+        pipe->error = pipe->leg->error ? pipe->leg->error
+                                       : "prematurely closed connection";
     }
     else if (rv == APR_EINVAL) {
         pipe->rv = 0;
         pipe->error = apr_pstrcat(pipe->r->pool, "sent ", pipe->leg->error,
                                   NULL);
+    }
+    else if (pipe->leg->conn->why[0]) {
+        pipe->rv = 0;
+        pipe->error = apr_pstrcat(pipe->r->pool, "recv() failed: ",
+                                  pipe->leg->conn->why, NULL);
     }
     else {
         pipe->error = "recv() failed";

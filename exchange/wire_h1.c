@@ -217,6 +217,12 @@ static apr_status_t h1_read_body(up_leg_t *leg, char *buf, apr_size_t *plen)
     rv = raw(leg, buf, &len);
     if (rv == APR_EOF) {
         leg->broken = 1;
+        if (leg->framing.kind == UP_FRAMING_CLOSE
+            && up_conn_truncated(leg->conn)) {
+            leg->error = "closed its TLS connection without close_notify, "
+                         "so that its response may have been cut";
+            return APR_INCOMPLETE;
+        }
         return up_decoder_closed(&leg->decoder);
     }
     if (rv != APR_SUCCESS) {

@@ -29,8 +29,9 @@ my @LAYERS = (
     [qw(peers/)],
     [qw(transport/)],
     [qw(exchange/ backend_pipe)],
-    [qw(upstream_request upstream_machine upstream_count upstream_queue
-        upstream_relay upstream_stick upstream_try upstream_tunnel
+    [qw(upstream_request upstream_machine upstream_count upstream_handshake
+        upstream_queue upstream_relay upstream_stick upstream_try
+        upstream_tunnel
         upstream_view)],
     [qw(drivers/)],
     [qw(observe/)],

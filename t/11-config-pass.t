@@ -18,7 +18,7 @@ my $hint = 'wants a host name or an address, such as 127.0.0.1:8080, '
     . '[::1]:8080 or unix:/run/a.sock';
 my $port = 'wants a port from 1 to 65535 after the colon';
 my $prefix = 'has an invalid URL prefix: write http://host:port, '
-    . 'http://group or http://unix:/path';
+    . 'http://group or http://unix:/path, or https:// instead';
 my $uri = 'wants a URI in which blanks, #, quotes, braces and bytes outside '
     . 'ASCII are written as %XX';
 my $no_uri = 'cannot have a URI part inside <LocationMatch>, <If> or a '
@@ -29,7 +29,9 @@ for my $url (qw(http://127.0.0.1 http://127.0.0.1:8080 HTTP://127.0.0.1/
     http://127.0.0.1/base http://127.0.0.1:8080/a/b?c=d http://127.0.0.1?k=1
     http://[::1]:8080/x http://[::1] http://unix:/tmp/a.sock
     http://unix:/tmp/a.sock:/uri http://unix:/tmp/a.sock: http://group_1
-    http://127.0.0.1/a%20b http://127.0.0.1/$x off OFF !)) {
+    http://127.0.0.1/a%20b http://127.0.0.1/$x
+    https://127.0.0.1 HTTPS://[::1]:8443/x https://unix:/tmp/a.sock:/uri
+    off OFF !)) {
     row("UpstreamPass $url", location("UpstreamPass $url"));
 }
 
@@ -39,8 +41,6 @@ my $dollar = 'has a variable of nginx in its URL: write an expression of '
 my $login = 'cannot log in with a name in the URL: write UpstreamSetHeader '
     . 'Authorization "Basic ..."';
 my @urls = (
-    'https://127.0.0.1/' => 'cannot speak TLS to a backend yet (it is not '
-        . 'built in): write an http:// URL',
     'ftp://127.0.0.1' => $prefix,
     '127.0.0.1:8080' => $prefix,
     'on' => $prefix,
@@ -113,8 +113,8 @@ row @$_ for (
         'UpstreamPass wants only a URL inside a section: the section gives '
         . 'the path, not "/x/"'],
     ['three arguments', 'UpstreamPass /x/ http://127.0.0.1 y',
-        'UpstreamPass takes 1-2 arguments, an http:// URL or off, '
-        . 'behind a path when it does not stand inside <Location>'],
+        'UpstreamPass takes 1-2 arguments, an http:// or https:// URL or '
+        . 'off, behind a path when it does not stand inside <Location>'],
     ['the same path twice', "UpstreamPass /x http://127.0.0.1\n"
         . '!! UpstreamPass /x off', $pass_twice->(8)],
     ['two in a section', location("UpstreamPass off\n"

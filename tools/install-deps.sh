@@ -11,6 +11,7 @@ set -eu
 what=${1:-check}
 packages='make gcc libc6-dev pkg-config perl apache2 apache2-dev libc-ares-dev'
 packages="$packages libjansson-dev zlib1g-dev"
+packages="$packages libssl-dev"
 case $what in
 build) ;;
 check)

@@ -153,6 +153,7 @@ apr_status_t up_conn_connect(up_conn_t *conn, const up_dial_t *dial,
     int rc;
 
     *plocal = 0;
+    conn->why[0] = '\0';
     rv = open_socket(conn, dial);
     if (rv != APR_SUCCESS) {
         *plocal = 1;
@@ -206,6 +207,9 @@ apr_status_t up_conn_send(up_conn_t *conn, const struct iovec *vec, int nvec,
     struct msghdr msg = { .msg_iov = (struct iovec *)vec };
     ssize_t n;
 
+    if (conn->layer) {
+        return conn->layer->send(conn, vec, nvec, psent);
+    }
     msg.msg_iovlen = (size_t)(nvec > IOV_MAX ? IOV_MAX : nvec);
     *psent = 0;
     do {
@@ -246,6 +250,9 @@ apr_status_t up_conn_sendfile(up_conn_t *conn, apr_file_t *file,
 
     *psent = 0;
     apr_os_file_get(&fd, file);
+    if (conn->layer) {
+        return send_copied(conn, fd, offset, len, psent);
+    }
     do {
         n = sendfile(conn->fd, fd, &from, len);
     } while (n < 0 && errno == EINTR);
@@ -264,6 +271,9 @@ apr_status_t up_conn_recv(up_conn_t *conn, char *buf, apr_size_t *plen)
     apr_size_t room = *plen;
     ssize_t n;
 
+    if (conn->layer) {
+        return conn->layer->recv(conn, buf, plen);
+    }
     *plen = 0;
     do {
         n = recv(conn->fd, buf, room, 0);
@@ -277,6 +287,10 @@ apr_status_t up_conn_recv(up_conn_t *conn, char *buf, apr_size_t *plen)
 
 void up_conn_shut(up_conn_t *conn)
 {
+    if (conn->layer) {
+        conn->layer->shut(conn);
+        return;
+    }
     shutdown(conn->fd, SHUT_WR); /* whoever cannot be told knows already */
 }
 
@@ -285,15 +299,38 @@ int up_conn_alive(const up_conn_t *conn)
     ssize_t n;
     char c;
 
+    if (conn->layer) {
+        return conn->layer->alive(conn);
+    }
     do {
         n = recv(conn->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT);
     } while (n < 0 && errno == EINTR);
     return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
+apr_int16_t up_conn_events(const up_conn_t *conn, apr_int16_t wanted)
+{
+    return conn->layer ? conn->layer->events(conn, wanted) : wanted;
+}
+
+int up_conn_pending(const up_conn_t *conn)
+{
+    return conn->layer && conn->layer->pending(conn);
+}
+
+int up_conn_truncated(const up_conn_t *conn)
+{
+    return conn->layer && conn->layer->truncated(conn);
+}
+
 void up_conn_close(up_conn_t *conn)
 {
-    int fd = up_conn_disown(conn);
+    int fd;
+
+    if (conn->layer) {
+        conn->layer->end(conn, 1);
+    }
+    fd = up_conn_disown(conn);
 
     if (fd >= 0) {
         close(fd);
@@ -304,6 +341,9 @@ int up_conn_disown(up_conn_t *conn)
 {
     int fd = conn->fd;
 
+    if (conn->layer) {
+        conn->layer->end(conn, 0);
+    }
     if (conn->beacon) {
         conn->put_out(conn->beacon);
         conn->beacon = NULL;

@@ -24,7 +24,28 @@
  */
 typedef struct up_beacon_t up_beacon_t;
 
+/**
+ * What stands between the bytes of HTTP and those of the socket: TLS. The
+ * functions are as up_conn's of the same name.
+ */
+typedef struct up_layer_t {
+    apr_status_t (*send)(up_conn_t *conn, const struct iovec *vec, int nvec,
+                         apr_size_t *psent);
+    apr_status_t (*recv)(up_conn_t *conn, char *buf, apr_size_t *plen);
+    void (*shut)(up_conn_t *conn);
+    int (*alive)(const up_conn_t *conn);
+    int (*pending)(const up_conn_t *conn);
+    int (*truncated)(const up_conn_t *conn);
+    apr_int16_t (*events)(const up_conn_t *conn, apr_int16_t wanted);
+    /** Frees it. @param polite the peer may be told (a system call) */
+    void (*end)(up_conn_t *conn, int polite);
+} up_layer_t;
+
 struct up_conn_t {
+    const up_layer_t *layer; /* NULL: none, what is sent is what is written */
+    struct up_tls_t *tls;    /* the layer's own */
+    char why[256];           /* of the last failure in words, "": its status
+                                says all */
     up_beacon_t *beacon; /* NULL: none */
     void (*put_out)(up_beacon_t *beacon);
     apr_pool_t *pool;    /* its own, given by the maker */
@@ -72,8 +93,23 @@ apr_status_t up_conn_connect(up_conn_t *conn, const up_dial_t *dial,
 apr_status_t up_conn_connected(up_conn_t *conn);
 
 /**
+ * Which poll events stand for `wanted` on the socket: TLS may have to read
+ * before it can write, and the other way round.
+ */
+apr_int16_t up_conn_events(const up_conn_t *conn, apr_int16_t wanted);
+
+/** Are there bytes that up_conn_recv gives without the socket being
+ * readable? */
+int up_conn_pending(const up_conn_t *conn);
+
+/** After APR_EOF: did the stream end without having been closed as its
+ * protocol wants it? Whoever can cut a connection can do that. */
+int up_conn_truncated(const up_conn_t *conn);
+
+/**
  * writev: APR_SUCCESS with *psent > 0 (unless there was nothing to send),
- * APR_EAGAIN, or the failure.
+ * APR_EAGAIN, or the failure. After APR_EAGAIN the next bytes must be the same
+ * ones, more may follow them.
  */
 apr_status_t up_conn_send(up_conn_t *conn, const struct iovec *vec, int nvec,
                           apr_size_t *psent);
@@ -100,8 +136,9 @@ apr_status_t up_conn_recv(up_conn_t *conn, char *buf, apr_size_t *plen);
 void up_conn_shut(up_conn_t *conn);
 
 /**
- * May an idle connection be used? No when it is readable in any way: data
- * that nobody asked for, or the end. One non-blocking look.
+ * May an idle connection be used? No when there is anything to read: data
+ * that nobody asked for, or the end. What TLS alone is about, as a session
+ * ticket, is taken in. One non-blocking look.
  */
 int up_conn_alive(const up_conn_t *conn);
 

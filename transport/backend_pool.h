@@ -26,6 +26,8 @@
 typedef struct up_poolkey_t {
     const char *bind;     /* evaluated UpstreamBind, NULL or "": none */
     int transparent;      /* ... transparent; without `bind` no matter */
+    const char *identity; /* TLS and all that makes a difference in it, and
+                             what is said before it; NULL: plain */
     const void *location; /* set where `UpstreamKeepalive N local` */
 } up_poolkey_t;
 

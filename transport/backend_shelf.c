@@ -206,13 +206,19 @@ static apr_status_t make_shelf(up_pool_t *pool, up_shelf_t **pshelf)
     return APR_SUCCESS;
 }
 
+static int same_text(const char *one, const char *other)
+{
+    return one && other ? strcmp(one, other) == 0 : one == other;
+}
+
 static int same_key(const up_poolkey_t *one, const up_poolkey_t *other)
 {
     if (one->location != other->location || !one->bind != !other->bind
         || one->transparent != other->transparent) {
         return 0;
     }
-    return !one->bind || strcmp(one->bind, other->bind) == 0;
+    return same_text(one->identity, other->identity)
+           && (!one->bind || strcmp(one->bind, other->bind) == 0);
 }
 
 static unsigned int hash_of(const up_poolkey_t *key)
@@ -222,6 +228,10 @@ static unsigned int hash_of(const up_poolkey_t *key)
 
     if (key->bind) {
         hash += apr_hashfunc_default(key->bind, &len);
+    }
+    if (key->identity) {
+        len = APR_HASH_KEY_STRING;
+        hash += apr_hashfunc_default(key->identity, &len);
     }
     return hash % UP_SHELF_BUCKETS;
 }
@@ -236,7 +246,7 @@ up_shelf_t *up_shelf_find(up_pool_t *pool, const up_poolkey_t *key)
         wanted.bind = NULL;
         wanted.transparent = 0;
     }
-    if (!wanted.bind && !wanted.location) {
+    if (!wanted.bind && !wanted.location && !wanted.identity) {
         return pool->plain;
     }
     bucket = &pool->keyed[hash_of(&wanted)];
@@ -248,6 +258,7 @@ up_shelf_t *up_shelf_find(up_pool_t *pool, const up_poolkey_t *key)
     if (!shelf && make_shelf(pool, &shelf) == APR_SUCCESS) {
         shelf->key = wanted;
         shelf->key.bind = apr_pstrdup(shelf->pool, wanted.bind);
+        shelf->key.identity = apr_pstrdup(shelf->pool, wanted.identity);
         shelf->next = *bucket;
         *bucket = shelf;
     }

@@ -67,7 +67,8 @@ static int empty_locked(up_slot_t **slots, int n, int all, int *fds)
     }
     poll(pfds, (nfds_t)n, 0);
     for (i = 0; i < n; i++) {
-        if (all || pfds[i].revents || slots[i]->conn->idle_until <= now) {
+        if (all || (pfds[i].revents && !up_conn_alive(slots[i]->conn))
+            || slots[i]->conn->idle_until <= now) {
             up_room_leave_locked(slots[i]);
             fds[nfds++] = up_conn_disown(slots[i]->conn);
         }

@@ -18,7 +18,9 @@ package Up::Backend;
 #
 # Options after the code: host => '::1', port => n (default: any free one),
 # unix => 1 (or a path), backlog => n, closed => 1 (reserve the port, refuse
-# until ->open), rcvbuf => bytes.
+# until ->open), rcvbuf => bytes, tls => { arguments of IO::Socket::SSL }: the
+# handshake comes before the code, which is not called when it fails. What came
+# of it are events of the type tls: {error} or {version, sni, resumed, client}.
 # The code runs in another process: it shares nothing with the test but
 # ->count, ->signal and ->wait_for.
 
@@ -49,6 +51,7 @@ sub start {
     my $self = bless {
         code => $code, owner => $$, offset => 0, events => [], mark => 0,
         backlog => $arg{backlog} // 511, rcvbuf => $arg{rcvbuf},
+        tls => $arg{tls}, before_tls => $arg{before_tls},
         dir => File::Temp->newdir('backend-XXXXXX',
             DIR => $ENV{UP_RUN} // File::Spec->tmpdir),
     }, $class;
@@ -192,7 +195,10 @@ sub addr {
         : "$self->{host}:$self->{port}";
 }
 
-sub url { return 'http://' . $_[0]->addr }
+sub url {
+    my ($self) = @_;
+    return ($self->{tls} ? 'https://' : 'http://') . $self->addr;
+}
 
 # --- the backend's processes ------------------------------------------------
 
@@ -216,6 +222,13 @@ sub _manage {
     $SIG{TERM} = $end;
     $SIG{USR1} = sub { $refuse = 1 };
     my $select = IO::Select->new($listener, $alive);
+    if ($self->{tls}) {
+        # One for all connections, so that sessions can be gone on with.
+        require IO::Socket::SSL;
+        $self->{tls_context} = IO::Socket::SSL::SSL_Context->new(
+            SSL_server => 1, SSL_session_id_context => 'up',
+            %{ $self->{tls} }) or die $IO::Socket::SSL::SSL_ERROR;
+    }
     while (1) {
         if ($refuse && $listener) {
             $select->remove($listener);
@@ -246,6 +259,7 @@ sub _accept {
     close $listener;
     close $alive;
     close $self->{guard} if $self->{guard};
+    $self->_shake_hands($sock, $n) or POSIX::_exit(0) if $self->{tls};
     my $c = Up::Backend::Conn->new($self, $sock, $n, $at);
     eval { $self->{code}->($c); 1 } or do {
         my $why = $@;
@@ -254,6 +268,22 @@ sub _accept {
     };
     $c->close;
     POSIX::_exit(0);
+}
+
+sub _shake_hands {
+    my ($self, $sock, $n) = @_;
+    my %event = (type => 'tls', conn => $n);
+    $self->{before_tls}->($sock, sub { $self->record(conn => $n, @_) })
+        if $self->{before_tls};
+    if (!IO::Socket::SSL->start_SSL($sock, SSL_server => 1, Timeout => 10,
+        SSL_reuse_ctx => $self->{tls_context})) {
+        return !$self->record(%event,
+            error => $IO::Socket::SSL::SSL_ERROR // 'failed');
+    }
+    return $self->record(%event, version => $sock->get_sslversion,
+        sni => $sock->get_servername // '',
+        resumed => $sock->get_session_reused ? 1 : 0,
+        client => $sock->peer_certificate('cn') // '');
 }
 
 # One write, so that records of several processes do not mix.
