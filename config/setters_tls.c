@@ -85,8 +85,7 @@ static const char *set_bundle(cmd_parms *cmd, up_settings_t *settings,
         return NULL;
     }
     if (why == NULL) {
-        why = crls ? "it holds no revocation list"
-                   : "it holds no certificate";
+        why = crls ? "holds no revocation list" : "holds no certificate";
     }
     return up_complaint_word(cmd, apr_psprintf(cmd->temp_pool,
                                                "wants a PEM file (this one "
