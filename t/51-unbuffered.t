@@ -157,8 +157,13 @@ for my $name (qw(held stream)) {
         $b->clear;
         my $k = $s->client(rcvbuf => 65_536, timeout => 20);
         $k->request(GET => "/slow/$name");
-        sleep 0.7;
-        my $early = sent_by($b);
+        my $early = -1;
+        for (1 .. 20) { # until the sockets are full
+            sleep 0.5;
+            my $sent = sent_by($b);
+            last if $sent == $early;
+            $early = $sent;
+        }
         sleep 0.6;
         my $late = sent_by($b);
         ok $late < 2 * $MB, "the backend waits ($late)";
