@@ -167,7 +167,8 @@ for my $name (qw(held stream)) {
         sleep 0.6;
         my $late = sent_by($b);
         ok $late < 2 * $MB, "the backend waits ($late)";
-        is $late, $early, 'all the time';
+        # a kernel may make room for another piece, not for more
+        cmp_ok $late, '<=', $early + $MB / 4, 'all the time';
         is_deeply [deleted_files($s, $s->tmp)], [], 'there is no file';
         my $head = read_head($k);
         if ($name eq 'held') {
