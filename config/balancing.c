@@ -43,21 +43,6 @@ static const char *begin(cmd_parms *cmd, up_method_e method,
     return NULL;
 }
 
-/* "name=value": the value, NULL: another name. */
-static const char *value_of(const char *word, const char *name)
-{
-    apr_size_t len = strlen(name);
-
-    return strncmp(word, name, len) == 0 ? word + len : NULL;
-}
-
-static const char *complain(cmd_parms *cmd, const char *name,
-                            const char *error, const char *value)
-{
-    return apr_psprintf(cmd->pool, "%s: %s %s, not \"%s\"", cmd->cmd->name,
-                        name, error, value);
-}
-
 /* A number in `name`. NULL: good. */
 static const char *set_number(cmd_parms *cmd, const char *name,
                               const char *value, int least, int most,
@@ -68,7 +53,7 @@ static const char *set_number(cmd_parms *cmd, const char *name,
     if (error == NULL && *pnumber >= least && *pnumber <= most) {
         return NULL;
     }
-    return complain(cmd, name,
+    return up_complaint_param(cmd, name,
                     apr_psprintf(cmd->pool, "wants a whole number from %d to "
                                  "%d", least, most), value);
 }
@@ -126,7 +111,7 @@ const char *up_balancing_set_hash(cmd_parms *cmd, void *dconf, int argc,
     if (argc == 2) {
         return NULL;
     }
-    value = value_of(argv[2], "balance=");
+    value = up_units_param(argv[2], "balance=");
     if (value == NULL) {
         return up_complaint_word(cmd, "wants nothing but balance= after "
                                  "\"consistent\"", argv[2]);
@@ -192,16 +177,14 @@ const char *up_balancing_set_peak_ewma(cmd_parms *cmd, void *dconf, int argc,
 
     (void)dconf;
     for (i = 0; i < argc && error == NULL; i++) {
-        if ((value = value_of(argv[i], "decay=")) != NULL
+        if ((value = up_units_param(argv[i], "decay=")) != NULL
             && balancing->decay == 0) {
-            error = up_units_time(value, &balancing->decay);
-            if (error == NULL && balancing->decay == 0) {
-                error = "wants a time that is longer than 0";
+            error = up_units_span(value, &balancing->decay);
+            if (error != NULL) {
+                error = up_complaint_param(cmd, "decay=", error, value);
             }
-            error = error != NULL ? complain(cmd, "decay=", error, value)
-                                  : NULL;
         }
-        else if ((value = value_of(argv[i], "choices=")) != NULL
+        else if ((value = up_units_param(argv[i], "choices=")) != NULL
                  && balancing->choices == 0) {
             error = set_number(cmd, "choices=", value, 2, 100,
                                &balancing->choices);

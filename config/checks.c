@@ -51,10 +51,7 @@ static const param_t *find_param(const char *word)
     const param_t *param;
 
     for (param = params; param->name != NULL; param++) {
-        apr_size_t len = strlen(param->name);
-
-        if (param->name[len - 1] == '=' ? strncmp(word, param->name, len) == 0
-                                        : strcmp(word, param->name) == 0) {
+        if (up_units_param(word, param->name) != NULL) {
             return param;
         }
     }
@@ -65,14 +62,11 @@ static const char *set_value(const param_t *param, up_check_t *check,
                              const char *value)
 {
     void *field = (char *)check + param->offset;
-    const char *error;
 
     switch (param->kind) {
     case TIME:
-        error = up_units_time(value, field);
-        return error == NULL && param->least
-               && *(apr_interval_time_t *)field == 0
-                   ? "wants a time that is longer than 0" : error;
+        return param->least ? up_units_span(value, field)
+                            : up_units_time(value, field);
     case NUMBER:
         return up_units_number(value, param->least, field);
     case WORD:
@@ -88,6 +82,7 @@ static const char *set_param(cmd_parms *cmd, up_check_t *check,
                              const char *word, unsigned int *pseen)
 {
     const param_t *param = find_param(word);
+    const char *value;
     const char *error;
 
     if (param == NULL) {
@@ -97,8 +92,7 @@ static const char *set_param(cmd_parms *cmd, up_check_t *check,
                                  "drain= mandatory persistent reuse", word);
     }
     if ((*pseen & (1u << (param - params))) != 0) {
-        return apr_psprintf(cmd->pool, "%s: parameter \"%s\" is duplicate: "
-                            "keep one of them", cmd->cmd->name, word);
+        return up_complaint_param_twice(cmd, word);
     }
     *pseen |= 1u << (param - params);
     if (param->http && !check->http) {
@@ -106,10 +100,10 @@ static const char *set_param(cmd_parms *cmd, up_check_t *check,
                             "check sends nothing: leave it out",
                             cmd->cmd->name, word);
     }
-    error = set_value(param, check, word + strlen(param->name));
+    value = up_units_param(word, param->name);
+    error = set_value(param, check, value);
     return error == NULL ? NULL
-           : apr_psprintf(cmd->pool, "%s: %s %s, not \"%s\"", cmd->cmd->name,
-                          param->name, error, word + strlen(param->name));
+                         : up_complaint_param(cmd, param->name, error, value);
 }
 
 static up_check_t *make(cmd_parms *cmd, const up_group_t *group)

@@ -31,3 +31,16 @@ const char *up_complaint_twice(const cmd_parms *cmd, const char *where)
     return apr_psprintf(cmd->pool, "\"%s\" directive is duplicate: keep one "
                         "of them%s", cmd->cmd->name, where);
 }
+
+const char *up_complaint_param(const cmd_parms *cmd, const char *name,
+                               const char *why, const char *value)
+{
+    return apr_psprintf(cmd->pool, "%s: %s %s, not \"%s\"", cmd->cmd->name,
+                        name, why, value);
+}
+
+const char *up_complaint_param_twice(const cmd_parms *cmd, const char *word)
+{
+    return apr_psprintf(cmd->pool, "%s: parameter \"%s\" is duplicate: keep "
+                        "one of them", cmd->cmd->name, word);
+}

@@ -21,6 +21,17 @@ const char *up_complaint_word(const cmd_parms *cmd, const char *why,
                               const char *word);
 
 /**
+ * The parameter `name` of the directive `why`, not "`value`".
+ * @param name with its =
+ * @param why as up_complaint_word's
+ */
+const char *up_complaint_param(const cmd_parms *cmd, const char *name,
+                               const char *why, const char *value);
+
+/** The parameter that `word` is stands there twice. */
+const char *up_complaint_param_twice(const cmd_parms *cmd, const char *word);
+
+/**
  * What may explain that `word` is not wanted: it has come from nginx with its
  * semicolon. A part of a sentence, empty when there is nothing to tell.
  */

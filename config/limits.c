@@ -11,21 +11,6 @@
 #include "config/group_section.h"
 #include "config/units.h"
 
-/* "name=value": the value, NULL: another name. */
-static const char *value_of(const char *word, const char *name)
-{
-    apr_size_t len = strlen(name);
-
-    return strncmp(word, name, len) == 0 ? word + len : NULL;
-}
-
-static const char *complain(cmd_parms *cmd, const char *name,
-                            const char *error, const char *value)
-{
-    return apr_psprintf(cmd->pool, "%s: %s %s, not \"%s\"", cmd->cmd->name,
-                        name, error, value);
-}
-
 const char *up_limits_set_queue(cmd_parms *cmd, void *dconf, int argc,
                                 char *const argv[])
 {
@@ -49,14 +34,12 @@ const char *up_limits_set_queue(cmd_parms *cmd, void *dconf, int argc,
     if (argc == 1) {
         return NULL;
     }
-    value = value_of(argv[1], "timeout=");
+    value = up_units_param(argv[1], "timeout=");
     if (value == NULL) {
         return up_complaint_word(cmd, "takes nothing but timeout= after the "
                                  "number", argv[1]);
     }
-    error = up_units_time(value, &group->queue_timeout);
-    if (error == NULL && group->queue_timeout == 0) {
-        error = "wants a time that is longer than 0";
-    }
-    return error != NULL ? complain(cmd, "timeout=", error, value) : NULL;
+    error = up_units_span(value, &group->queue_timeout);
+    return error != NULL ? up_complaint_param(cmd, "timeout=", error, value)
+                         : NULL;
 }

@@ -61,44 +61,39 @@ static const char *add_server(cmd_parms *cmd, up_resolver_t *resolver,
 }
 
 static const char *set_valid(cmd_parms *cmd, up_resolver_t *resolver,
-                             const char *word)
+                             const char *value)
 {
-    const char *error = up_units_time(word + 6, &resolver->valid);
+    const char *error = up_units_span(value, &resolver->valid);
 
-    if (error == NULL && resolver->valid == 0) {
-        error = "wants a time that is longer than 0";
-    }
     return error == NULL ? NULL
-                         : apr_psprintf(cmd->pool, "%s: valid= %s, not "
-                                        "\"%s\"", cmd->cmd->name, error,
-                                        word + 6);
+                         : up_complaint_param(cmd, "valid=", error, value);
 }
 
-static const char *set_family(cmd_parms *cmd, const char *word, int *pno)
+static const char *set_family(cmd_parms *cmd, const char *name,
+                              const char *value, int *pno)
 {
     int on = 1;
-    const char *error = up_units_flag(word + 5, &on);
+    const char *error = up_units_flag(value, &on);
 
     *pno = !on;
-    return error == NULL ? NULL
-                         : apr_psprintf(cmd->pool, "%s: %.5s %s, not \"%s\"",
-                                        cmd->cmd->name, word, error,
-                                        word + 5);
+    return error == NULL ? NULL : up_complaint_param(cmd, name, error, value);
 }
 
 static const char *take_word(cmd_parms *cmd, up_resolver_t *resolver,
                              const char *word, int *pcount)
 {
-    if (strncmp(word, "valid=", 6) == 0) {
-        return set_valid(cmd, resolver, word);
+    const char *value;
+
+    if ((value = up_units_param(word, "valid=")) != NULL) {
+        return set_valid(cmd, resolver, value);
     }
-    if (strncmp(word, "ipv4=", 5) == 0) {
-        return set_family(cmd, word, &resolver->no_ipv4);
+    if ((value = up_units_param(word, "ipv4=")) != NULL) {
+        return set_family(cmd, "ipv4=", value, &resolver->no_ipv4);
     }
-    if (strncmp(word, "ipv6=", 5) == 0) {
-        return set_family(cmd, word, &resolver->no_ipv6);
+    if ((value = up_units_param(word, "ipv6=")) != NULL) {
+        return set_family(cmd, "ipv6=", value, &resolver->no_ipv6);
     }
-    if (strncmp(word, "status_zone=", 12) == 0) {
+    if (up_units_param(word, "status_zone=") != NULL) {
         return up_complaint_word(cmd, "does not count look-ups yet: leave "
                                  "status_zone= out", word);
     }

@@ -60,11 +60,7 @@ static const param_t *find_param(const char *word)
     const param_t *param;
 
     for (param = params; param->name != NULL; param++) {
-        apr_size_t len = strlen(param->name);
-        int has_value = param->name[len - 1] == '=';
-
-        if (has_value ? strncmp(word, param->name, len) == 0
-                      : strcmp(word, param->name) == 0) {
+        if (up_units_param(word, param->name) != NULL) {
             return param;
         }
     }
@@ -115,9 +111,10 @@ static const char *set_param(cmd_parms *cmd, const param_t *param,
                             "yet: %s", cmd->cmd->name, word, param->remedy);
     }
     return error == NULL ? NULL
-                         : apr_psprintf(cmd->pool, "%s: %s %s, not \"%s\"%s",
-                                        cmd->cmd->name, param->name, error,
-                                        value, up_complaint_hint(value));
+                         : apr_pstrcat(cmd->pool,
+                                       up_complaint_param(cmd, param->name,
+                                                          error, value),
+                                       up_complaint_hint(value), NULL);
 }
 
 static const char *set_params(cmd_parms *cmd, up_server_t *server, int argc,
@@ -137,9 +134,7 @@ static const char *set_params(cmd_parms *cmd, up_server_t *server, int argc,
                                      "service= route= drain", argv[i]);
         }
         if ((seen & (1u << (param - params))) != 0) {
-            return apr_psprintf(cmd->pool, "%s: parameter \"%s\" is "
-                                "duplicate: keep one of them",
-                                cmd->cmd->name, argv[i]);
+            return up_complaint_param_twice(cmd, argv[i]);
         }
         seen |= 1u << (param - params);
         error = set_param(cmd, param, server, argv[i]);

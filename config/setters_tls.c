@@ -240,14 +240,16 @@ const char *up_setters_verify(cmd_parms *cmd, void *dconf, const char *word)
 
 static const char *set_cache(up_certcache_t *cache, const char *word)
 {
-    if (strncmp(word, "max=", 4) == 0) {
-        return up_units_number(word + 4, 1, &cache->max);
+    const char *value;
+
+    if ((value = up_units_param(word, "max=")) != NULL) {
+        return up_units_number(value, 1, &cache->max);
     }
-    if (strncmp(word, "inactive=", 9) == 0) {
-        return up_units_seconds(word + 9, &cache->inactive);
+    if ((value = up_units_param(word, "inactive=")) != NULL) {
+        return up_units_seconds(value, &cache->inactive);
     }
-    if (strncmp(word, "valid=", 6) == 0) {
-        return up_units_seconds(word + 6, &cache->valid);
+    if ((value = up_units_param(word, "valid=")) != NULL) {
+        return up_units_seconds(value, &cache->valid);
     }
     return "wants off, or max= and perhaps inactive= and valid=";
 }

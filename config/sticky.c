@@ -266,12 +266,8 @@ static const param_t *find_param(unsigned int kinds, const char *word)
     const param_t *param;
 
     for (param = params; param->name != NULL; param++) {
-        apr_size_t len = strlen(param->name);
-        int has_value = param->name[len - 1] == '=';
-
         if ((param->kinds & kinds)
-            && (has_value ? strncmp(word, param->name, len) == 0
-                          : strcmp(word, param->name) == 0)) {
+            && up_units_param(word, param->name) != NULL) {
             return param;
         }
     }
@@ -309,9 +305,7 @@ static const char *set_params(cmd_parms *cmd, up_sticky_t *sticky, int argc,
                                                       " here", NULL), argv[i]);
         }
         if ((seen & bit) && !param->many) {
-            return apr_psprintf(cmd->pool, "%s: parameter \"%s\" is "
-                                "duplicate: keep one of them",
-                                cmd->cmd->name, argv[i]);
+            return up_complaint_param_twice(cmd, argv[i]);
         }
         seen |= bit;
         error = param->set(cmd, sticky, argv[i] + strlen(param->name));

@@ -126,6 +126,23 @@ const char *up_units_time(const char *text, apr_interval_time_t *ptime)
                : "wants a time such as 60s, 1m30s or 500ms";
 }
 
+const char *up_units_span(const char *text, apr_interval_time_t *ptime)
+{
+    const char *error = up_units_time(text, ptime);
+
+    return error == NULL && *ptime == 0 ? "wants a time that is longer than 0"
+                                        : error;
+}
+
+const char *up_units_param(const char *word, const char *name)
+{
+    size_t len = strlen(name);
+    int same = name[len - 1] == '=' ? strncmp(word, name, len) == 0
+                                    : strcmp(word, name) == 0;
+
+    return same ? word + len : NULL;
+}
+
 const char *up_units_seconds(const char *text, apr_interval_time_t *ptime)
 {
     return read_time(text, coarse_scales, ptime)

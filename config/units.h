@@ -33,7 +33,11 @@ typedef struct up_word_t {
  */
 const char *up_units_time(const char *text, apr_interval_time_t *ptime);
 
-/** The same in whole seconds: units y M w d h m s, no ms (fail_timeout). */
+/** The same, longer than 0. */
+const char *up_units_span(const char *text, apr_interval_time_t *ptime);
+
+/** The same in whole seconds (fail_timeout), 0 as well: units y M w d h m s, no
+ * ms. */
 const char *up_units_seconds(const char *text, apr_interval_time_t *ptime);
 
 /** Digits and an optional k, K, m or M (also g, G where `giga`). */
@@ -50,6 +54,13 @@ const char *up_units_flag(const char *text, int *pflag);
 
 /** Has the path a segment ".."? */
 int up_units_climbs(const char *path);
+
+/**
+ * The value of a parameter that a word may be.
+ * @param name with the = where a value follows
+ * @return into word, "" for a name without one; NULL: it is another
+ */
+const char *up_units_param(const char *word, const char *name);
 
 /**
  * Looks up one word, in any case, in `words` (closed by a NULL word).

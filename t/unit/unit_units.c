@@ -237,6 +237,29 @@ START_TEST(reads_flags)
 }
 END_TEST
 
+START_TEST(reads_spans)
+{
+    apr_interval_time_t time;
+
+    ck_assert_ptr_null(up_units_span("500ms", &time));
+    ck_assert_int_eq(time, 500000);
+    ck_assert_str_eq(up_units_span("0", &time),
+                     "wants a time that is longer than 0");
+    ck_assert_str_eq(up_units_span("x", &time), up_units_time("x", &time));
+}
+END_TEST
+
+START_TEST(finds_parameters)
+{
+    ck_assert_str_eq(up_units_param("port=80", "port="), "80");
+    ck_assert_str_eq(up_units_param("port=", "port="), "");
+    ck_assert_str_eq(up_units_param("backup", "backup"), "");
+    ck_assert_ptr_null(up_units_param("ports=80", "port="));
+    ck_assert_ptr_null(up_units_param("port", "port="));
+    ck_assert_ptr_null(up_units_param("backups", "backup"));
+}
+END_TEST
+
 START_TEST(finds_words)
 {
     static const up_word_t words[] = {
@@ -288,6 +311,8 @@ Suite *unit_units(void)
     tcase_add_test(tc, reads_numbers);
     tcase_add_test(tc, reads_hexadecimal_digits);
     tcase_add_test(tc, reads_flags);
+    tcase_add_test(tc, reads_spans);
+    tcase_add_test(tc, finds_parameters);
     tcase_add_test(tc, finds_words);
     tcase_add_test(tc, finds_ways_up);
     return suite;
