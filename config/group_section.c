@@ -31,27 +31,36 @@ typedef struct section_t {
 
 /* --- what stands inside a section ---------------------------------------- */
 
+/* The open section that the directive stands in. */
+static const char *section_of(const cmd_parms *cmd, section_t **psection)
+{
+    void *data = NULL;
+    const char *error = up_section_inside(cmd, "Upstream", &data);
+
+    *psection = data;
+    return error;
+}
+
 const char *up_group_section(cmd_parms *cmd, up_group_t **pgroup)
 {
-    const ap_directive_t *parent = cmd->directive->parent;
+    section_t *section;
+    const char *error = section_of(cmd, &section);
 
-    if (parent == NULL || strcasecmp(parent->directive, "<Upstream") != 0) {
-        return apr_psprintf(cmd->pool, "%s belongs inside <Upstream name> ... "
-                            "</Upstream>", cmd->cmd->name);
+    if (error == NULL) {
+        *pgroup = section->group;
     }
-    *pgroup = ((section_t *)parent->data)->group;
-    return NULL;
+    return error;
 }
 
 const char *up_group_section_once(cmd_parms *cmd, up_group_t **pgroup)
 {
-    const char *error = up_group_section(cmd, pgroup);
-    const section_t *section;
+    section_t *section;
+    const char *error = section_of(cmd, &section);
 
     if (error != NULL) {
         return error;
     }
-    section = cmd->directive->parent->data;
+    *pgroup = section->group;
     if (apr_hash_get(section->seen, cmd->cmd->name,
                      APR_HASH_KEY_STRING) != NULL) {
         return up_complaint_twice(cmd, " in this <Upstream>");
@@ -213,12 +222,8 @@ static const char *check_content(cmd_parms *cmd)
     const ap_directive_t *at;
 
     for (at = cmd->directive->first_child; at != NULL; at = at->next) {
-        const command_rec *row = up_group_commands + 1;
-
-        while (row->name != NULL && strcasecmp(at->directive, row->name) != 0) {
-            row++;
-        }
-        if (row->name == NULL && !up_resolver_is_directive(at->directive)) {
+        if (!up_section_has_row(up_group_commands + 1, at->directive)
+            && !up_resolver_is_directive(at->directive)) {
             cmd->err_directive = at;
             return does_not_belong(cmd, at->directive);
         }
@@ -262,9 +267,7 @@ static const char *read_section(cmd_parms *cmd, void *dconf, const char *args)
     }
     section.group = up_group_make(cmd->pool, name, up_section_where(cmd));
     section.seen = apr_hash_make(cmd->temp_pool);
-    cmd->directive->data = &section;
-    error = ap_walk_config(cmd->directive->first_child, cmd, cmd->context);
-    cmd->directive->data = NULL;
+    error = up_section_walk(cmd, &section);
     if (error == NULL) {
         error = check_servers(cmd, section.group);
     }

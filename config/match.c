@@ -125,17 +125,13 @@ const char *up_match_body(const up_match_t *match, const char *body,
 
 /* --- what stands inside -------------------------------------------------- */
 
-static const char *section_of(cmd_parms *cmd, up_match_t **pmatch)
+static const char *section_of(const cmd_parms *cmd, up_match_t **pmatch)
 {
-    const ap_directive_t *parent = cmd->directive->parent;
+    void *data = NULL;
+    const char *error = up_section_inside(cmd, "UpstreamMatch", &data);
 
-    if (parent == NULL
-        || strcasecmp(parent->directive, "<UpstreamMatch") != 0) {
-        return apr_psprintf(cmd->pool, "%s belongs inside <UpstreamMatch "
-                            "name> ... </UpstreamMatch>", cmd->cmd->name);
-    }
-    *pmatch = parent->data;
-    return NULL;
+    *pmatch = data;
+    return error;
 }
 
 static int parse_status(const char *word, range_t *range)
@@ -261,13 +257,7 @@ static const char *check_content(cmd_parms *cmd)
     const ap_directive_t *at;
 
     for (at = cmd->directive->first_child; at != NULL; at = at->next) {
-        const command_rec *row = up_match_commands + 1;
-
-        while (row->name != NULL
-               && strcasecmp(at->directive, row->name) != 0) {
-            row++;
-        }
-        if (row->name == NULL) {
+        if (!up_section_has_row(up_match_commands + 1, at->directive)) {
             cmd->err_directive = at;
             return apr_psprintf(cmd->pool, "%s does not belong inside "
                                 "<UpstreamMatch>: there may stand "
@@ -309,13 +299,7 @@ static const char *read_section(cmd_parms *cmd, void *dconf, const char *args)
     match->headers = apr_array_make(cmd->pool, 2, sizeof(condition_t));
     APR_ARRAY_PUSH(matches, up_match_t *) = match;
     error = check_content(cmd);
-    if (error == NULL) {
-        cmd->directive->data = match;
-        error = ap_walk_config(cmd->directive->first_child, cmd,
-                               cmd->context);
-        cmd->directive->data = NULL;
-    }
-    return error;
+    return error != NULL ? error : up_section_walk(cmd, match);
 }
 
 #define WHERE (RSRC_CONF | ACCESS_CONF)

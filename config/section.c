@@ -90,3 +90,35 @@ const char *up_section_where(cmd_parms *cmd)
     return apr_psprintf(cmd->pool, "%s:%d", cmd->directive->filename,
                         cmd->directive->line_num);
 }
+
+const char *up_section_walk(cmd_parms *cmd, void *data)
+{
+    const char *error;
+
+    cmd->directive->data = data;
+    error = ap_walk_config(cmd->directive->first_child, cmd, cmd->context);
+    cmd->directive->data = NULL;
+    return error;
+}
+
+const char *up_section_inside(const cmd_parms *cmd, const char *name,
+                              void **pdata)
+{
+    const ap_directive_t *parent = cmd->directive->parent;
+
+    if (parent == NULL || parent->directive[0] != '<'
+        || strcasecmp(parent->directive + 1, name) != 0) {
+        return apr_psprintf(cmd->pool, "%s belongs inside <%s name> ... "
+                            "</%s>", cmd->cmd->name, name, name);
+    }
+    *pdata = parent->data;
+    return NULL;
+}
+
+int up_section_has_row(const command_rec *rows, const char *name)
+{
+    while (rows->name != NULL && strcasecmp(name, rows->name) != 0) {
+        rows++;
+    }
+    return rows->name != NULL;
+}

@@ -30,6 +30,22 @@ up_section_e up_section_of(cmd_parms *cmd);
  */
 const char *up_section_misplaced(cmd_parms *cmd);
 
+/**
+ * Reads what stands inside a section of this module. Its setters get `data`
+ * from up_section_inside until this returns.
+ */
+const char *up_section_walk(cmd_parms *cmd, void *data);
+
+/**
+ * The data of the section `<name ...>` that the directive stands right in.
+ * @return NULL, or the complaint that it stands elsewhere
+ */
+const char *up_section_inside(const cmd_parms *cmd, const char *name,
+                              void **pdata);
+
+/** Is a directive of that name, in any case, among these rows? */
+int up_section_has_row(const command_rec *rows, const char *name);
+
 /** "file:line" of the directive. */
 const char *up_section_where(cmd_parms *cmd);
 

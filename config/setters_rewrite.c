@@ -141,28 +141,32 @@ static int is_word(const words_t *words, const char *word)
     return words->count > 0 && strcasecmp(words->word[0], word) == 0;
 }
 
-static const char *set_pair(cmd_parms *cmd, void *dconf, const char *args,
-                            int caseless)
+/* The rule of these words, one that has been begun; NULL: they say off. */
+static const char *begin(cmd_parms *cmd, up_settings_t *settings,
+                         const words_t *words, up_rule_t **prule)
 {
-    const char *error;
-    words_t words;
-    up_rule_t *rule;
-    int off, used;
+    int off = is_word(words, "off");
 
-    read_words(cmd, args, &words);
-    off = is_word(&words, "off");
-    if (off ? words.count != 1 : words.count < 2) {
-        return usage(cmd);
-    }
-    error = begin_rule(cmd, dconf, off, &rule);
-    if (error != NULL || off) {
+    *prule = NULL;
+    return (off ? words->count != 1 : words->count < 2)
+               ? usage(cmd) : begin_rule(cmd, settings, off, prule);
+}
+
+static const char *set_pair(cmd_parms *cmd, up_settings_t *settings,
+                            const words_t *words, int caseless)
+{
+    up_rule_t *rule;
+    const char *error = begin(cmd, settings, words, &rule);
+    int used;
+
+    if (error != NULL || rule == NULL) {
         return error;
     }
-    error = parse_pattern(cmd, &words, caseless, rule, &used);
-    if (error == NULL && words.count != used + 1) {
+    error = parse_pattern(cmd, words, caseless, rule, &used);
+    if (error == NULL && words->count != used + 1) {
         error = usage(cmd);
     }
-    return error ? error : parse_text(cmd, words.word[used],
+    return error ? error : parse_text(cmd, words->word[used],
                                       &rule->replacement);
 }
 
@@ -176,7 +180,7 @@ const char *up_setters_redirect(cmd_parms *cmd, void *dconf, const char *args)
 
     read_words(cmd, args, &words);
     if (!is_word(&words, "default")) {
-        return set_pair(cmd, dconf, args, 0);
+        return set_pair(cmd, dconf, &words, 0);
     }
     if (words.count != 1) {
         return usage(cmd);
@@ -190,13 +194,19 @@ const char *up_setters_redirect(cmd_parms *cmd, void *dconf, const char *args)
 
 const char *up_setters_domain(cmd_parms *cmd, void *dconf, const char *args)
 {
-    return set_pair(cmd, dconf, args, AP_REG_ICASE);
+    words_t words;
+
+    read_words(cmd, args, &words);
+    return set_pair(cmd, dconf, &words, AP_REG_ICASE);
 }
 
 const char *up_setters_cookie_path(cmd_parms *cmd, void *dconf,
                                    const char *args)
 {
-    return set_pair(cmd, dconf, args, 0);
+    words_t words;
+
+    read_words(cmd, args, &words);
+    return set_pair(cmd, dconf, &words, 0);
 }
 
 static const char *parse_flag(cmd_parms *cmd, const char *word,
@@ -216,15 +226,11 @@ const char *up_setters_flags(cmd_parms *cmd, void *dconf, const char *args)
     const char *error;
     words_t words;
     up_rule_t *rule;
-    int off, i;
+    int i;
 
     read_words(cmd, args, &words);
-    off = is_word(&words, "off");
-    if (off ? words.count != 1 : words.count < 2) {
-        return usage(cmd);
-    }
-    error = begin_rule(cmd, dconf, off, &rule);
-    if (error != NULL || off) {
+    error = begin(cmd, dconf, &words, &rule);
+    if (error != NULL || rule == NULL) {
         return error;
     }
     error = parse_pattern(cmd, &words, AP_REG_ICASE, rule, &i);
