@@ -49,16 +49,16 @@ static apr_status_t dismiss(void *data)
     return APR_SUCCESS;
 }
 
-/* Signals are for httpd's own threads. */
-static apr_status_t start_thread(up_background_t *background, apr_pool_t *p,
-                                 apr_thread_start_t work)
+apr_status_t up_background_thread(apr_thread_t **pthread,
+                                  apr_thread_start_t work, void *data,
+                                  apr_pool_t *p)
 {
     sigset_t all, before;
     apr_status_t rv;
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    rv = ap_thread_create(&background->thread, NULL, work, NULL, p);
+    rv = ap_thread_create(pthread, NULL, work, data, p);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rv;
 }
@@ -73,7 +73,7 @@ apr_status_t up_background_start(up_background_t *background, apr_pool_t *p,
     if (background->wake < 0) {
         return APR_FROM_OS_ERROR(errno);
     }
-    rv = start_thread(background, p, work);
+    rv = up_background_thread(&background->thread, work, NULL, p);
     if (rv == APR_SUCCESS) {
         apr_pool_pre_cleanup_register(p, background, dismiss);
     }

@@ -22,11 +22,17 @@ typedef struct up_background_t {
 #define UP_BACKGROUND_NONE { .wake = -1 }
 
 /**
- * Starts the thread, with all signals blocked. It is told to end and joined
+ * Starts the thread. It is told to end and joined
  * when pool p goes, before anything that was made earlier in it.
  */
 apr_status_t up_background_start(up_background_t *background, apr_pool_t *p,
                                  apr_thread_start_t work);
+
+/** A thread with all signals blocked: they are for httpd's own. The caller
+ * joins it. */
+apr_status_t up_background_thread(apr_thread_t **pthread,
+                                  apr_thread_start_t work, void *data,
+                                  apr_pool_t *p);
 
 /** Wakes it. Any thread; takes no lock; nothing when there is none. */
 void up_background_call(up_background_t *background);

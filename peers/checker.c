@@ -22,10 +22,9 @@
 #define LOOK apr_time_from_sec(1)
 
 /* Of a peer: kept from check to check, for a connection may be. */
-typedef struct job_t {
-    struct job_t *next;
+typedef struct up_checkjob_t {
+    struct up_checkjob_t *next;
     up_peers_t *peers;
-    unsigned int serial;
     up_peer_t *peer; /* held while a check is under way, else NULL */
     up_probe_t *probe;
     apr_time_t started;
@@ -94,28 +93,26 @@ static void end_check(job_t *job)
     }
     up_peer_let_go(job->peer);
     job->peer = NULL;
-    work.running--;
+    if (work.running-- == MOST) {
+        work.next = work.now; /* there is room for one that is due */
+    }
 }
 
 /* --- what is due ---------------------------------------------------------- */
 
-static job_t *job_of(up_peers_t *peers, const up_peer_t *peer)
+/* What has left its list is in none ever after, so nobody asks again for a job
+ * that was forgotten. */
+static job_t *job_of(up_peers_t *peers, up_peer_t *peer)
 {
-    job_t *job;
+    job_t *job = peer->checks;
 
-    for (job = work.jobs; job; job = job->next) {
-        if (job->peers == peers && job->serial == peer->serial) {
-            return job;
-        }
-    }
-    job = calloc(1, sizeof(*job));
-    if (job) {
+    if (!job && (job = calloc(1, sizeof(*job)))) {
         job->peers = peers;
-        job->serial = peer->serial;
         job->probe = up_probe_make(work.pool, peers->group->check,
                                    peer->addr);
         job->next = work.jobs;
         work.jobs = job;
+        peer->checks = job;
     }
     return job;
 }
@@ -244,10 +241,13 @@ static void *APR_THREAD_FUNC check_all(apr_thread_t *thread, void *unused)
     (void)thread;
     (void)unused;
     work.running = 0;
+    work.next = 0;
     while (!atomic_load(&checker.ended)) {
         work.now = up_clock_now();
-        work.next = work.now + LOOK;
-        begin_checks();
+        if (work.now >= work.next) {
+            work.next = work.now + LOOK;
+            begin_checks();
+        }
         step_all();
         wait_for_events();
     }

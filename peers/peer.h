@@ -92,6 +92,8 @@ struct up_peer_t {
     apr_pool_t *own;  /* of a peer made at run time; NULL: the child's */
     atomic_int held;  /* takers; nobody takes what is in no list */
     up_peer_t *next_gone; /* L in peers->gone */
+    struct up_checkjob_t *checks; /* peers/checker's, touched by its thread
+                                     alone; NULL: none yet */
     _Atomic(up_pool_t *) pool; /* its connections, transport/backend_pool's */
 };
 

@@ -7,8 +7,6 @@
 
 #include "peers/sessions.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +22,7 @@
 #include "config/log.h"
 #include "http_core.h"
 #include "http_main.h"
+#include "peers/background.h"
 #include "peers/session_keeper.h"
 #include "util_mutex.h"
 
@@ -216,28 +215,16 @@ static void *APR_THREAD_FUNC work(apr_thread_t *thread, void *data)
     return NULL;
 }
 
-/* Signals are for httpd's own threads. Locked. */
-static void start_thread_locked(void)
-{
-    sigset_t all, before;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (ap_thread_create(&sessions.threads[sessions.count], NULL, work, NULL,
-                         sessions.p) == APR_SUCCESS) {
-        sessions.count++;
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
 /* @return 0: too many wait */
 static int hand_over(up_search_t *search)
 {
     int taken;
 
     apr_thread_mutex_lock(sessions.lock);
-    if (!sessions.idle && sessions.count < THREADS) {
-        start_thread_locked();
+    if (!sessions.idle && sessions.count < THREADS
+        && up_background_thread(&sessions.threads[sessions.count], work, NULL,
+                                sessions.p) == APR_SUCCESS) {
+        sessions.count++;
     }
     taken = sessions.count && !sessions.over && sessions.waiting < MOST;
     if (taken) {
