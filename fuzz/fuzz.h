@@ -11,12 +11,14 @@
 #ifndef UP_FUZZ_H
 #define UP_FUZZ_H
 
+#include "apr_general.h"
 #include "apr_pools.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 typedef struct fuzz_block_t {
@@ -69,6 +71,18 @@ static inline void fuzz_free_all(void)
         free(block);
     }
 }
+
+#ifdef FUZZ_REAL_POOLS
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    apr_initialize();
+    return 0;
+}
+
+#endif
 
 /** What a run has given, to be compared with another run's. */
 typedef struct fuzz_log_t {

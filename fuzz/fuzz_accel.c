@@ -10,7 +10,6 @@
 #include "fuzz/fuzz.h"
 #include "exchange/accel.h"
 
-#include "apr_general.h"
 #include "apr_strings.h"
 
 static void require_one_line(const char *text)
@@ -55,14 +54,6 @@ static void check_control(apr_pool_t *p, const char *value)
     require_one_line(once);
     require(strncmp(once, "s-maxage=7", 10) == 0);
     require(strcmp(up_accel_cache_control(p, once, 7), once) == 0);
-}
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    apr_initialize();
-    return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

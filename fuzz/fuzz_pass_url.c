@@ -14,7 +14,6 @@
 #include "config/pass_url.h"
 #include "exchange/uri_map.h"
 
-#include "apr_general.h"
 #include "apr_strings.h"
 
 #define IN_HOSTS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"        \
@@ -39,14 +38,6 @@ static void check_pass(const char *url, const up_pass_t *pass)
         require(up_urimap_clean(pass->uri));
         require(strchr(pass->uri, '#') == NULL);
     }
-}
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    apr_initialize();
-    return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

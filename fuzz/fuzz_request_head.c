@@ -17,7 +17,6 @@
 #include "exchange/fields.h"
 #include "exchange/request_head.h"
 
-#include "apr_general.h"
 #include "apr_strings.h"
 #include "config/group.h"
 #include "config/pass.h"
@@ -174,14 +173,6 @@ static void build(apr_pool_t *p, request_rec *r, const up_settings_t *settings,
         check_head(apr_pstrmemdup(p, head, len), len, most);
         apr_bucket_destroy(bucket);
     }
-}
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    apr_initialize();
-    return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -13,7 +13,6 @@
 #include "exchange/redirects.h"
 
 #include "apr_cstr.h"
-#include "apr_general.h"
 #include "apr_strings.h"
 
 static void require_good(const char *text, size_t most)
@@ -109,14 +108,6 @@ static void check_redirect(apr_pool_t *p, const char *value, const char *put,
     }
     require_good(up_redirect_expand(p, put, value, found, 2),
                  strlen(put) * (len + 1));
-}
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    apr_initialize();
-    return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -6,13 +6,10 @@
  * must give back what went in.
  */
 
+#define FUZZ_REAL_POOLS
+#include "fuzz/fuzz.h"
 #include "exchange/uri_map.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "apr_general.h"
 #include "apr_strings.h"
 
 static int hex(int c)
@@ -37,21 +34,6 @@ static char *unescape(apr_pool_t *p, const char *text)
     }
     *to = '\0';
     return out;
-}
-
-static void require(int holds)
-{
-    if (!holds) {
-        abort();
-    }
-}
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    apr_initialize();
-    return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
