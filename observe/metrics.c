@@ -286,10 +286,7 @@ static int handler(request_rec *r)
     apr_size_t i;
     int status;
 
-    if (!up_query_is_for(r, HANDLER)) {
-        return DECLINED;
-    }
-    status = up_query_reads(r);
+    status = up_query_reads(r, HANDLER);
     if (status != OK) {
         return status;
     }

@@ -40,8 +40,11 @@ void up_query_answer(request_rec *r, const char *type)
     apr_table_setn(r->headers_out, "X-Content-Type-Options", "nosniff");
 }
 
-int up_query_reads(request_rec *r)
+int up_query_reads(request_rec *r, const char *handler)
 {
+    if (!up_query_is_for(r, handler)) {
+        return DECLINED;
+    }
     if (r->method_number != M_GET) { /* HEAD is a GET to httpd */
         ap_allow_standard_methods(r, REPLACE_ALLOW, M_GET, -1);
         return HTTP_METHOD_NOT_ALLOWED;

@@ -20,7 +20,8 @@ int up_query_is_for(const request_rec *r, const char *handler);
 /** Head of an answer that is made of what is known now. */
 void up_query_answer(request_rec *r, const char *type);
 
-/** GET and HEAD only. @return OK, or the handler's result */
-int up_query_reads(request_rec *r);
+/** Is it for this handler, which takes GET and HEAD only? @return OK, or the
+ * handler's result */
+int up_query_reads(request_rec *r, const char *handler);
 
 #endif

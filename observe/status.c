@@ -93,10 +93,7 @@ static int handler(request_rec *r)
     const char *format;
     int status;
 
-    if (!up_query_is_for(r, HANDLER)) {
-        return DECLINED;
-    }
-    status = up_query_reads(r);
+    status = up_query_reads(r, HANDLER);
     if (status != OK) {
         return status;
     }
