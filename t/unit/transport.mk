@@ -6,9 +6,10 @@
 
 UP_TRANSPORT_FLAGS ?=
 UP_TRANSPORT_SOURCES := \
-    $(addprefix t/unit/,up_transport.c up_case.c unit_bell.c unit_health.c \
-        unit_roster.c unit_peers.c unit_conn.c unit_pool.c unit_pool_keys.c \
-        unit_pool_threads.c unit_spool.c unit_zone.c unit_ledger.c) \
+    $(addprefix t/unit/,up_transport.c up_case.c balanced.c unit_bell.c \
+        unit_health.c unit_roster.c unit_peers.c unit_conn.c unit_pool.c \
+        unit_pool_keys.c unit_pool_threads.c unit_spool.c unit_zone.c \
+        unit_ledger.c) \
     $(addprefix peers/,balancer.c balancer_round_robin.c bell.c health.c \
         peer.c queue.c roster.c tally.c zone.c counts.c ledger.c \
         shared_lock.c) \

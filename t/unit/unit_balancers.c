@@ -7,16 +7,8 @@
 
 #include "apr_strings.h"
 #include "peers/hash_ring.h"
-#include "t/unit/up_transport.h"
+#include "t/unit/balanced.h"
 
-#define AT(seconds) apr_time_from_sec(seconds)
-#define SEED 42
-
-static const unit_server_t equal[] = {
-    { .port = 19181 }, { .port = 19182 }, { .port = 19183 }, { 0 } };
-static const unit_server_t weighted[] = {
-    { .port = 19181, .weight = 2 }, { .port = 19182, .weight = 3 },
-    { .port = 19183, .weight = 1 }, { 0 } };
 static const unit_server_t one_down[] = {
     { .port = 19181 }, { .port = 19182, .down = 1 }, { .port = 19183 },
     { 0 } };
@@ -24,47 +16,13 @@ static const unit_server_t one_full[] = {
     { .port = 19181 }, { .port = 19182, .max_conns = 1 }, { .port = 19183 },
     { 0 } };
 
-static up_peers_t *start(const unit_server_t *rows,
-                         const up_balancing_t *balancing)
-{
-    up_group_t *group = unit_group(rows);
-    int i;
-
-    for (i = 0; i < group->servers->nelts; i++) {
-        up_server_t *server = &APR_ARRAY_IDX(group->servers, i, up_server_t);
-
-        server->text = apr_psprintf(unit_pool, "127.0.0.1:%d", rows[i].port);
-        server->fail_timeout = AT(10);
-    }
-    group->balancing = apr_pmemdup(unit_pool, balancing, sizeof(*balancing));
-    ck_assert_int_eq(up_peers_child_init(unit_pool), APR_SUCCESS);
-    group->peers->lots = SEED;
-    return group->peers;
-}
-
-static up_pick_t *begin(up_peers_t *peers)
-{
-    return up_balancer_begin(unit_pool, NULL, peers, 0);
-}
-
 static up_pick_t *begin_key(up_peers_t *peers, const char *key)
 {
     up_text_t *text = apr_pcalloc(unit_pool, sizeof(*text));
 
     text->literal = key;
     peers->group->balancing->key = text;
-    return begin(peers);
-}
-
-/* Who answers: 1 and so on; 0: nobody. */
-static int answer(up_pick_t *pick)
-{
-    up_peer_t *peer = up_balancer_pick(pick, AT(1000));
-
-    if (peer) {
-        up_balancer_done(pick, peer, UP_OUTCOME_OK, NULL, AT(1000));
-    }
-    return peer ? peer->index + 1 : 0;
+    return unit_seek(peers);
 }
 
 /* Who answers the keys 1 to n. */
@@ -74,21 +32,10 @@ static const char *answers(up_peers_t *peers, int n)
     int i;
 
     for (i = 1; i <= n; i++) {
+        up_pick_t *pick = begin_key(peers, apr_itoa(unit_pool, i));
+
         all = apr_psprintf(unit_pool, "%s%s%d", all, i > 1 ? " " : "",
-                           answer(begin_key(peers, apr_itoa(unit_pool, i))));
-    }
-    return all;
-}
-
-/* Who answers n requests that all stay under way. */
-static const char *busy(up_peers_t *peers, int n)
-{
-    char *all = apr_pcalloc(unit_pool, (apr_size_t)n + 1);
-    int i;
-
-    for (i = 0; i < n; i++) {
-        all[i] = (char)('a'
-                        + up_balancer_pick(begin(peers), AT(1000))->index);
+                           unit_answer(pick));
     }
     return all;
 }
@@ -102,16 +49,16 @@ typedef struct golden_t {
 } golden_t;
 
 static const golden_t goldens[] = {
-    { UP_METHOD_HASH, equal, "2 3 2 1 2 1 1 3 3 1 3 1" },
-    { UP_METHOD_HASH, weighted, "2 3 2 1 1 1 2 2 3 2 2 2" },
-    { UP_METHOD_KETAMA, equal, "3 2 3 2 3 2 2 2 2 2 2 2" },
-    { UP_METHOD_KETAMA, weighted, "3 2 2 2 3 2 2 2 1 2 2 2" },
+    { UP_METHOD_HASH, unit_equal, "2 3 2 1 2 1 1 3 3 1 3 1" },
+    { UP_METHOD_HASH, unit_weighted, "2 3 2 1 1 1 2 2 3 2 2 2" },
+    { UP_METHOD_KETAMA, unit_equal, "3 2 3 2 3 2 2 2 2 2 2 2" },
+    { UP_METHOD_KETAMA, unit_weighted, "3 2 2 2 3 2 2 2 1 2 2 2" },
 };
 
 START_TEST(golden)
 {
     up_balancing_t balancing = { .method = goldens[_i].method };
-    up_peers_t *peers = start(goldens[_i].servers, &balancing);
+    up_peers_t *peers = unit_balanced(goldens[_i].servers, &balancing);
 
     ck_assert_str_eq(answers(peers, 12), goldens[_i].want);
     ck_assert_str_eq(answers(peers, 12), goldens[_i].want);
@@ -139,9 +86,9 @@ static const struct {
 START_TEST(golden_ip_hash)
 {
     up_balancing_t balancing = { .method = UP_METHOD_IP_HASH };
-    up_peers_t *peers = start(equal, &balancing);
+    up_peers_t *peers = unit_balanced(unit_equal, &balancing);
 
-    ck_assert_int_eq(answer(up_balancer_begin(unit_pool,
+    ck_assert_int_eq(unit_answer(up_balancer_begin(unit_pool,
                                               from(clients[_i].ip), peers, 0)),
                      clients[_i].want);
 }
@@ -150,21 +97,21 @@ END_TEST
 START_TEST(ip_hash_of_others)
 {
     up_balancing_t balancing = { .method = UP_METHOD_IP_HASH };
-    up_peers_t *peers = start(equal, &balancing);
-    int first = answer(up_balancer_begin(unit_pool, from("2001:db8::1"), peers,
-                                         0));
+    up_peers_t *peers = unit_balanced(unit_equal, &balancing);
+    int first = unit_answer(up_balancer_begin(
+        unit_pool, from("2001:db8::1"), peers, 0));
     int differ = 0;
     int i;
 
     /* all of an IPv6 address counts */
     for (i = 2; i < 30; i++) {
-        differ += first != answer(up_balancer_begin(
+        differ += first != unit_answer(up_balancer_begin(
                                unit_pool, from(apr_psprintf(
                                    unit_pool, "2001:db8::%x", i)), peers, 0));
     }
     ck_assert_int_gt(differ, 5);
-    ck_assert_int_gt(answer(up_balancer_begin(unit_pool, from("/run/s"), peers,
-                                              0)), 0);
+    ck_assert_int_gt(unit_answer(up_balancer_begin(
+                         unit_pool, from("/run/s"), peers, 0)), 0);
 }
 END_TEST
 
@@ -175,9 +122,10 @@ static const up_method_e hashes[] = { UP_METHOD_IP_HASH, UP_METHOD_HASH,
 START_TEST(every_peer_once)
 {
     up_balancing_t balancing = { .method = hashes[_i / 3] };
-    up_peers_t *peers = start(_i % 3 == 0 ? equal : _i % 3 == 1 ? one_down
-                                                                : one_full,
-                              &balancing);
+    up_peers_t *peers = unit_balanced(_i % 3 == 0   ? unit_equal
+                                      : _i % 3 == 1 ? one_down
+                                                    : one_full,
+                                      &balancing);
     int n = _i % 3 == 0 ? 3 : 2;
     int key;
 
@@ -205,11 +153,11 @@ END_TEST
 START_TEST(no_key)
 {
     up_balancing_t balancing = { .method = hashes[1 + _i] };
-    up_peers_t *peers = start(equal, &balancing);
+    up_peers_t *peers = unit_balanced(unit_equal, &balancing);
     int i;
 
     for (i = 0; i < 6; i++) {
-        ck_assert_int_eq(answer(begin_key(peers, i % 2 ? "" : NULL)),
+        ck_assert_int_eq(unit_answer(begin_key(peers, i % 2 ? "" : NULL)),
                          i % 3 + 1);
     }
 }
@@ -221,13 +169,13 @@ START_TEST(consistent)
     static const unit_server_t rows[] = {
         { .port = 1 }, { .port = 2 }, { .port = 3 }, { .port = 4 }, { 0 } };
     up_balancing_t balancing = { .method = UP_METHOD_KETAMA };
-    up_peers_t *peers = start(rows, &balancing);
+    up_peers_t *peers = unit_balanced(rows, &balancing);
     int before[400];
     int counts[5] = { 0 };
     int i;
 
     for (i = 0; i < 400; i++) {
-        before[i] = answer(begin_key(peers, apr_itoa(unit_pool, i)));
+        before[i] = unit_answer(begin_key(peers, apr_itoa(unit_pool, i)));
         counts[before[i]]++;
     }
     for (i = 1; i <= 4; i++) {
@@ -235,7 +183,7 @@ START_TEST(consistent)
     }
     atomic_store(&peers->primary.peers[1]->state->admin, UP_ADMIN_DOWN);
     for (i = 0; i < 400; i++) {
-        int now = answer(begin_key(peers, apr_itoa(unit_pool, i)));
+        int now = unit_answer(begin_key(peers, apr_itoa(unit_pool, i)));
 
         ck_assert_int_ne(now, 2);
         ck_assert(before[i] == 2 || now == before[i]);
@@ -245,7 +193,7 @@ START_TEST(consistent)
     atomic_store(&peers->primary.peers[1]->state->weight, 9);
     memset(counts, 0, sizeof(counts));
     for (i = 0; i < 400; i++) {
-        counts[answer(begin_key(peers, apr_itoa(unit_pool, i)))]++;
+        counts[unit_answer(begin_key(peers, apr_itoa(unit_pool, i)))]++;
     }
     ck_assert_int_gt(counts[2], 250);
 }
@@ -258,7 +206,7 @@ START_TEST(bounded_load)
     static const unit_server_t rows[] = {
         { .port = 1 }, { .port = 2, .weight = 2 }, { .port = 3 }, { 0 } };
     up_balancing_t balancing = { .method = UP_METHOD_KETAMA, .balance = 150 };
-    up_peers_t *peers = start(rows, &balancing);
+    up_peers_t *peers = unit_balanced(rows, &balancing);
     up_peer_t *first = up_balancer_pick(begin_key(peers, "hot"), AT(1));
     int i;
     int k;
@@ -308,12 +256,12 @@ END_TEST
 START_TEST(least_conn)
 {
     up_balancing_t balancing = { .method = UP_METHOD_LEAST_CONN };
-    up_peers_t *peers = start(weighted, &balancing);
-    up_pick_t *pick = begin(peers);
+    up_peers_t *peers = unit_balanced(unit_weighted, &balancing);
+    up_pick_t *pick = unit_seek(peers);
     up_peer_t *peer;
 
     /* 2, 3, 1: of each round as many as the weight */
-    ck_assert_str_eq(busy(peers, 6), "bacbab");
+    ck_assert_str_eq(unit_busy(peers, 6), "bacbab");
     ck_assert_int_eq(up_peer_in_use(peers->primary.peers[0]), 2);
     ck_assert_int_eq(up_peer_in_use(peers->primary.peers[1]), 3);
     peer = up_balancer_pick(pick, AT(1));
@@ -325,15 +273,15 @@ END_TEST
 START_TEST(least_conn_takes_turns)
 {
     up_balancing_t balancing = { .method = UP_METHOD_LEAST_CONN };
-    up_peers_t *peers = start(equal, &balancing);
+    up_peers_t *peers = unit_balanced(unit_equal, &balancing);
     int i;
 
     for (i = 0; i < 9; i++) {
-        ck_assert_int_eq(answer(begin(peers)), i % 3 + 1);
+        ck_assert_int_eq(unit_answer(unit_seek(peers)), i % 3 + 1);
     }
     up_peer_take_locked(peers->primary.peers[0], AT(1));
     for (i = 0; i < 8; i++) {
-        ck_assert_int_ne(answer(begin(peers)), 1);
+        ck_assert_int_ne(unit_answer(unit_seek(peers)), 1);
     }
 }
 END_TEST
@@ -348,8 +296,8 @@ START_TEST(backups)
         { .port = 3, .backup = 1 }, { 0 } };
     up_balancing_t balancing = { .method = with_backup[_i],
                                  .choices = 2, .decay = AT(10) };
-    up_peers_t *peers = start(rows, &balancing);
-    up_pick_t *pick = begin(peers);
+    up_peers_t *peers = unit_balanced(rows, &balancing);
+    up_pick_t *pick = unit_seek(peers);
     int i;
 
     for (i = 0; i < 3; i++) {
@@ -366,12 +314,12 @@ END_TEST
 START_TEST(random_weights)
 {
     up_balancing_t balancing = { .method = UP_METHOD_RANDOM };
-    up_peers_t *peers = start(weighted, &balancing);
+    up_peers_t *peers = unit_balanced(unit_weighted, &balancing);
     int counts[4] = { 0 };
     int i;
 
     for (i = 0; i < 9000; i++) {
-        counts[answer(begin(peers))]++;
+        counts[unit_answer(unit_seek(peers))]++;
     }
     ck_assert_int_le(abs(counts[1] - 3000), 150);
     ck_assert_int_le(abs(counts[2] - 4500), 150);
@@ -382,10 +330,10 @@ END_TEST
 START_TEST(random_two)
 {
     up_balancing_t balancing = { .method = UP_METHOD_RANDOM, .two = 1 };
-    up_peers_t *peers = start(weighted, &balancing);
+    up_peers_t *peers = unit_balanced(unit_weighted, &balancing);
     int i;
 
-    busy(peers, 600);
+    unit_busy(peers, 600);
     /* about 200, 300, 100: far nearer than lots alone */
     for (i = 0; i < 3; i++) {
         up_peer_t *peer = peers->primary.peers[i];
@@ -398,7 +346,7 @@ START_TEST(random_two)
         up_peer_take_locked(peers->primary.peers[2], AT(1));
     }
     for (i = 0; i < 30; i++) {
-        ck_assert_int_ne(answer(begin(peers)), 3);
+        ck_assert_int_ne(unit_answer(unit_seek(peers)), 3);
     }
 }
 END_TEST
@@ -414,10 +362,10 @@ static const unit_server_t routes[] = {
 
 static int stick(up_peers_t *peers, const char *id)
 {
-    up_pick_t *pick = begin(peers);
+    up_pick_t *pick = unit_seek(peers);
 
     pick->stick = id;
-    return answer(pick);
+    return unit_answer(pick);
 }
 
 static const up_method_e all_methods[] = {
@@ -430,8 +378,8 @@ START_TEST(sticks)
     up_text_t key = { .literal = "key" };
     up_balancing_t balancing = { .method = all_methods[_i], .key = &key,
                                  .choices = 2, .decay = AT(10) };
-    up_peers_t *peers = start(routes, &balancing);
-    up_pick_t *pick = begin(peers);
+    up_peers_t *peers = unit_balanced(routes, &balancing);
+    up_pick_t *pick = unit_seek(peers);
     int i;
 
     /* drain counts as little as down where tries are counted */
@@ -442,7 +390,7 @@ START_TEST(sticks)
         ck_assert_int_le(stick(peers, "d"), 2);
         ck_assert_int_le(stick(peers, "e"), 2); /* not while it is backup */
         ck_assert_int_le(stick(peers, ""), 2);
-        ck_assert_int_le(answer(begin(peers)), 2);
+        ck_assert_int_le(unit_answer(unit_seek(peers)), 2);
     }
     /* full, and failed */
     up_peer_take_locked(peers->primary.peers[1], AT(1000));
@@ -456,8 +404,8 @@ END_TEST
 /* Once a request, and then the backup of that name. */
 START_TEST(sticks_once)
 {
-    up_peers_t *peers = start(routes, &(up_balancing_t){ 0 });
-    up_pick_t *pick = begin(peers);
+    up_peers_t *peers = unit_balanced(routes, &(up_balancing_t){ 0 });
+    up_pick_t *pick = unit_seek(peers);
     int i;
 
     pick->stick = "e";
@@ -476,26 +424,28 @@ START_TEST(sticks_are_counted)
 {
     static const unit_server_t rows[] = {
         { .port = 1, .route = "a" }, { .port = 2, .route = "b" }, { 0 } };
-    up_peers_t *peers = start(rows, &(up_balancing_t){ 0 });
+    up_peers_t *peers = unit_balanced(rows, &(up_balancing_t){ 0 });
     int i;
 
     for (i = 0; i < 50; i++) {
         ck_assert_int_eq(stick(peers, "a"), 1);
     }
-    ck_assert_int_eq(answer(begin(peers)), 2);
+    ck_assert_int_eq(unit_answer(unit_seek(peers)), 2);
     ck_assert_int_ge(peers->primary.peers[0]->current, -3);
     for (i = 0; i < 3; i++) {
-        answer(begin(peers));
+        unit_answer(unit_seek(peers));
     }
-    ck_assert_int_ne(answer(begin(peers)), answer(begin(peers)));
+    ck_assert_int_ne(unit_answer(unit_seek(peers)),
+                     unit_answer(unit_seek(peers)));
 }
 END_TEST
 
 /* nginx's ids. */
 START_TEST(ids)
 {
-    up_peers_t *peers = start((unit_server_t[]){ { .port = 19199 }, { 0 } },
-                              &(up_balancing_t){ 0 });
+    up_peers_t *peers = unit_balanced(
+        (unit_server_t[]){ { .port = 19199 }, { 0 } },
+        &(up_balancing_t){ 0 });
 
     ck_assert_str_eq(peers->primary.peers[0]->route,
                      "06d52dad4a35edf81e6af981d4b865bb");

@@ -5,71 +5,15 @@
  */
 
 #include "apr_strings.h"
-#include "t/unit/up_transport.h"
+#include "t/unit/balanced.h"
 
-#define AT(seconds) apr_time_from_sec(seconds)
 #define MS(n) ((apr_interval_time_t)(n) * 1000)
-#define SEED 42
-
-static const unit_server_t equal[] = {
-    { .port = 19181 }, { .port = 19182 }, { .port = 19183 }, { 0 } };
-static const unit_server_t weighted[] = {
-    { .port = 19181, .weight = 2 }, { .port = 19182, .weight = 3 },
-    { .port = 19183, .weight = 1 }, { 0 } };
-
-static up_peers_t *start(const unit_server_t *rows,
-                         const up_balancing_t *balancing)
-{
-    up_group_t *group = unit_group(rows);
-    int i;
-
-    for (i = 0; i < group->servers->nelts; i++) {
-        up_server_t *server = &APR_ARRAY_IDX(group->servers, i, up_server_t);
-
-        server->text = apr_psprintf(unit_pool, "127.0.0.1:%d", rows[i].port);
-        server->fail_timeout = AT(10);
-    }
-    group->balancing = apr_pmemdup(unit_pool, balancing, sizeof(*balancing));
-    ck_assert_int_eq(up_peers_child_init(unit_pool), APR_SUCCESS);
-    group->peers->lots = SEED;
-    return group->peers;
-}
-
-static up_pick_t *begin(up_peers_t *peers)
-{
-    return up_balancer_begin(unit_pool, NULL, peers, 0);
-}
-
-/* Who answers: 1 and so on; 0: nobody. */
-static int answer(up_pick_t *pick)
-{
-    up_peer_t *peer = up_balancer_pick(pick, AT(1000));
-
-    if (peer) {
-        up_balancer_done(pick, peer, UP_OUTCOME_OK, NULL, AT(1000));
-    }
-    return peer ? peer->index + 1 : 0;
-}
-
-/* Who answers n requests that all stay under way. */
-static const char *busy(up_peers_t *peers, int n)
-{
-    char *all = apr_pcalloc(unit_pool, (apr_size_t)n + 1);
-    int i;
-
-    for (i = 0; i < n; i++) {
-        all[i] = (char)('a'
-                        + up_balancer_pick(begin(peers), AT(1000))->index);
-    }
-    return all;
-}
-
 /* A try on the peer that is chosen, with these times. */
 static up_peer_t *timed(up_peers_t *peers, apr_interval_time_t header,
                         apr_interval_time_t response, apr_time_t now)
 {
     up_timing_t timing = { .header = header, .response = response };
-    up_pick_t *pick = begin(peers);
+    up_pick_t *pick = unit_seek(peers);
     up_peer_t *peer = up_balancer_pick(pick, now);
 
     up_balancer_head(pick, peer, header, now);
@@ -95,16 +39,16 @@ START_TEST(least_time)
 {
     up_balancing_t balancing = { .method = UP_METHOD_LEAST_TIME,
                                  .last_byte = _i };
-    up_peers_t *peers = start(equal, &balancing);
+    up_peers_t *peers = unit_balanced(unit_equal, &balancing);
     int i;
 
     slow_first(peers, _i);
     for (i = 0; i < 10; i++) {
-        ck_assert_int_ne(answer(begin(peers)), 1);
+        ck_assert_int_ne(unit_answer(unit_seek(peers)), 1);
     }
     /* 300 are 320, 30 are 40: eight times as many requests make them alike */
-    ck_assert_str_eq(busy(peers, 14), "bccbbccbbccbbc");
-    ck_assert_ptr_nonnull(strchr(busy(peers, 3), 'a'));
+    ck_assert_str_eq(unit_busy(peers, 14), "bccbbccbbccbbc");
+    ck_assert_ptr_nonnull(strchr(unit_busy(peers, 3), 'a'));
 }
 END_TEST
 
@@ -112,8 +56,8 @@ START_TEST(least_time_means)
 {
     up_balancing_t balancing = { .method = UP_METHOD_LEAST_TIME,
                                  .last_byte = 1 };
-    up_peers_t *peers = start((unit_server_t[]){ { .port = 1 }, { 0 } },
-                              &balancing);
+    up_peers_t *peers = unit_balanced((unit_server_t[]){ { .port = 1 }, { 0 } },
+                                      &balancing);
     up_peerstate_t *state = peers->primary.peers[0]->state;
 
     timed(peers, MS(100), MS(200), AT(1000));
@@ -131,15 +75,15 @@ END_TEST
 START_TEST(least_time_forgets)
 {
     up_balancing_t balancing = { .method = UP_METHOD_LEAST_TIME };
-    up_peers_t *peers = start(equal, &balancing);
+    up_peers_t *peers = unit_balanced(unit_equal, &balancing);
     int i;
 
     slow_first(peers, 0);
     for (i = 1; i < 3; i++) {
         atomic_store(&peers->primary.peers[i]->state->checked, 1060);
     }
-    ck_assert_int_eq(up_balancer_pick(begin(peers), AT(1030))->index, 1);
-    ck_assert_int_eq(up_balancer_pick(begin(peers), AT(1066))->index, 0);
+    ck_assert_int_eq(up_balancer_pick(unit_seek(peers), AT(1030))->index, 1);
+    ck_assert_int_eq(up_balancer_pick(unit_seek(peers), AT(1066))->index, 0);
 }
 END_TEST
 
@@ -147,8 +91,8 @@ START_TEST(least_time_inflight)
 {
     up_balancing_t balancing = { .method = UP_METHOD_LEAST_TIME,
                                  .last_byte = _i, .inflight = 1 };
-    up_peers_t *peers = start(equal, &balancing);
-    up_pick_t *hanging = begin(peers);
+    up_peers_t *peers = unit_balanced(unit_equal, &balancing);
+    up_pick_t *hanging = unit_seek(peers);
     up_peer_t *first = up_balancer_pick(hanging, AT(1000));
     up_pick_t *pick;
     int i;
@@ -169,7 +113,7 @@ START_TEST(least_time_inflight)
     }
     /* nobody knows it as slow when it did not answer */
     ck_assert_int_eq(atomic_load(&first->state->response_ms), 0);
-    pick = begin(peers);
+    pick = unit_seek(peers);
     up_balancer_done(pick, up_balancer_pick(pick, AT(1004)), UP_OUTCOME_NONE,
                      NULL, AT(1004));
 }
@@ -179,7 +123,7 @@ START_TEST(peak_ewma)
 {
     up_balancing_t balancing = { .method = UP_METHOD_PEAK_EWMA,
                                  .choices = 3, .decay = AT(10) };
-    up_peers_t *peers = start(equal, &balancing);
+    up_peers_t *peers = unit_balanced(unit_equal, &balancing);
     up_peerstate_t *state;
     up_peer_t *slow;
     int i;
@@ -209,17 +153,17 @@ START_TEST(peak_ewma_failures)
 {
     up_balancing_t balancing = { .method = UP_METHOD_PEAK_EWMA,
                                  .choices = 2, .decay = AT(10) };
-    up_peers_t *peers = start((unit_server_t[]){ { .port = 1 }, { 0 } },
-                              &balancing);
+    up_peers_t *peers = unit_balanced((unit_server_t[]){ { .port = 1 }, { 0 } },
+                                      &balancing);
     up_peerstate_t *state = peers->primary.peers[0]->state;
     up_pick_t *pick;
 
     timed(peers, MS(100), MS(100), AT(1000));
-    pick = begin(peers);
+    pick = unit_seek(peers);
     up_balancer_done(pick, up_balancer_pick(pick, AT(1000)),
                      UP_OUTCOME_FAILED, NULL, AT(1000) + MS(1));
     ck_assert_int_eq(atomic_load(&state->ewma), MS(100));
-    pick = begin(peers);
+    pick = unit_seek(peers);
     up_balancer_done(pick, up_balancer_pick(pick, AT(1000)),
                      UP_OUTCOME_FAILED, NULL, AT(1002));
     ck_assert_int_eq(atomic_load(&state->ewma), MS(2000));
@@ -231,14 +175,14 @@ START_TEST(peak_ewma_load)
 {
     up_balancing_t balancing = { .method = UP_METHOD_PEAK_EWMA,
                                  .choices = 3, .decay = AT(10) };
-    up_peers_t *peers = start(weighted, &balancing);
+    up_peers_t *peers = unit_balanced(unit_weighted, &balancing);
     int i;
 
     for (i = 0; i < 3; i++) {
         atomic_store(&peers->primary.peers[i]->state->ewma, MS(50));
         atomic_store(&peers->primary.peers[i]->state->ewma_at, AT(1000));
     }
-    busy(peers, 600);
+    unit_busy(peers, 600);
     for (i = 0; i < 3; i++) {
         up_peer_t *peer = peers->primary.peers[i];
 
