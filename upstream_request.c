@@ -31,6 +31,7 @@
 typedef struct up_staterow_t {
     const char *name;
     const char *activity;    /* for the log: "... while <activity>" */
+    up_stage_e stage;        /* the same, for who asks what has failed */
     up_verdict_e (*step)(up_request_t *ur);
     apr_size_t timer;        /* offset in up_settings_t, 0: none */
     const char *directive;   /* which sets that timer */
@@ -41,34 +42,40 @@ typedef struct up_staterow_t {
 #define TIMER(field) offsetof(up_settings_t, field)
 
 static const up_staterow_t rows[] = {
-    [UP_RECEIVE] = { "receive", "reading client request body", up_step_receive,
-                     0, NULL, BIT(UP_SELECT) | BIT(UP_FINISH) },
-    [UP_SELECT] = { "select", "choosing an upstream", up_step_select, 0, NULL,
+    [UP_RECEIVE] = { "receive", "reading client request body", UP_STAGE_SELECT,
+                     up_step_receive, 0, NULL,
+                     BIT(UP_SELECT) | BIT(UP_FINISH) },
+    [UP_SELECT] = { "select", "choosing an upstream", UP_STAGE_SELECT,
+                    up_step_select, 0, NULL,
                     BIT(UP_CONNECT) | BIT(UP_NEXT) | BIT(UP_FINISH) },
-    [UP_CONNECT] = { "connect", "connecting to upstream", up_step_connect,
-                     TIMER(connect_timeout), "UpstreamConnectTimeout",
+    [UP_CONNECT] = { "connect", "connecting to upstream", UP_STAGE_CONNECT,
+                     up_step_connect, TIMER(connect_timeout),
+                     "UpstreamConnectTimeout",
                      BIT(UP_HANDSHAKE) | BIT(UP_SEND) | BIT(UP_NEXT)
                          | BIT(UP_FINISH) },
     [UP_HANDSHAKE] = { "handshake", "shaking hands with upstream (TLS)",
-                       up_step_handshake, TIMER(connect_timeout),
-                       "UpstreamConnectTimeout",
+                       UP_STAGE_HANDSHAKE, up_step_handshake,
+                       TIMER(connect_timeout), "UpstreamConnectTimeout",
                        BIT(UP_SEND) | BIT(UP_NEXT) | BIT(UP_FINISH) },
-    [UP_SEND] = { "send", "sending request to upstream", up_step_send,
-                  TIMER(send_timeout), "UpstreamSendTimeout",
+    [UP_SEND] = { "send", "sending request to upstream", UP_STAGE_SEND,
+                  up_step_send, TIMER(send_timeout), "UpstreamSendTimeout",
                   BIT(UP_HEAD) | BIT(UP_NEXT) | BIT(UP_FINISH) },
-    [UP_HEAD] = { "head", "reading response header from upstream", up_step_head,
-                  TIMER(read_timeout), "UpstreamReadTimeout",
+    [UP_HEAD] = { "head", "reading response header from upstream",
+                  UP_STAGE_HEAD, up_step_head, TIMER(read_timeout),
+                  "UpstreamReadTimeout",
                   BIT(UP_BODY) | BIT(UP_TUNNEL) | BIT(UP_NEXT)
                       | BIT(UP_FINISH) },
-    [UP_BODY] = { "body", "reading upstream", up_step_body, 0,
+    [UP_BODY] = { "body", "reading upstream", UP_STAGE_BODY, up_step_body, 0,
                   "UpstreamReadTimeout", BIT(UP_FINISH) },
-    [UP_TUNNEL] = { "tunnel", "proxying upgraded connection", up_step_tunnel,
-                    0, "UpstreamTunnelTimeout", BIT(UP_FINISH) },
-    [UP_NEXT] = { "next", "choosing an upstream", up_step_next, 0, NULL,
+    [UP_TUNNEL] = { "tunnel", "proxying upgraded connection", UP_STAGE_TUNNEL,
+                    up_step_tunnel, 0, "UpstreamTunnelTimeout",
+                    BIT(UP_FINISH) },
+    [UP_NEXT] = { "next", "choosing an upstream", UP_STAGE_SELECT,
+                  up_step_next, 0, NULL,
                   BIT(UP_SELECT) | BIT(UP_CONNECT) | BIT(UP_FINISH) },
-    [UP_FINISH] = { "finish", "finishing", up_step_finish, 0, NULL,
-                    BIT(UP_ENDED) },
-    [UP_ENDED] = { "ended", "finishing", NULL, 0, NULL, 0 },
+    [UP_FINISH] = { "finish", "finishing", UP_STAGE_SELECT, up_step_finish, 0,
+                    NULL, BIT(UP_ENDED) },
+    [UP_ENDED] = { "ended", "finishing", UP_STAGE_SELECT, NULL, 0, NULL, 0 },
 };
 
 static apr_interval_time_t timer_of(const up_request_t *ur, up_state_e state)
@@ -88,26 +95,6 @@ void up_machine_rearm(up_request_t *ur)
     ur->owes = 0;
 }
 
-static up_stage_e stage_of(up_state_e state)
-{
-    switch (state) {
-    case UP_CONNECT:
-        return UP_STAGE_CONNECT;
-    case UP_HANDSHAKE:
-        return UP_STAGE_HANDSHAKE;
-    case UP_SEND:
-        return UP_STAGE_SEND;
-    case UP_HEAD:
-        return UP_STAGE_HEAD;
-    case UP_BODY:
-        return UP_STAGE_BODY;
-    case UP_TUNNEL:
-        return UP_STAGE_TUNNEL;
-    default:
-        return UP_STAGE_SELECT;
-    }
-}
-
 up_verdict_e up_machine_go(up_request_t *ur, up_state_e to, const char *why)
 {
     ap_assert(rows[ur->state].may_go & BIT(to));
@@ -115,7 +102,7 @@ up_verdict_e up_machine_go(up_request_t *ur, up_state_e to, const char *why)
                   rows[ur->state].name, rows[to].name, why);
     if (to != UP_NEXT && to != UP_FINISH && to != UP_ENDED) {
         ur->trail->activity = rows[to].activity;
-        ur->stage = stage_of(to);
+        ur->stage = rows[to].stage;
     }
     ur->state = to;
     up_machine_rearm(ur);

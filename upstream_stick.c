@@ -137,11 +137,12 @@ static void plan_to_learn(up_request_t *ur, apr_time_t now)
 
 void up_machine_stick_answer(up_request_t *ur, apr_table_t *fields)
 {
-    apr_time_t now = apr_time_now();
+    apr_time_t now;
 
     if (!ur->stick || !ur->peer) {
         return;
     }
+    now = apr_time_now();
     if (ur->stick->sticky->kind == UP_STICKY_COOKIE) {
         apr_table_addn(fields, "Set-Cookie",
                        up_stick_cookie(ur->r, ur->stick->sticky,

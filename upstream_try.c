@@ -510,13 +510,14 @@ static up_verdict_e head_done(up_request_t *ur)
 {
     const up_head_t *head = up_parser_head(ur->leg.parser);
     up_try_t *tried = up_trail_last(ur->trail);
+    apr_time_t now = up_clock_now();
     up_wishes_t wishes;
 
     tried->status = head->status;
     tried->answer = head->status;
-    tried->header_time = up_clock_now() - tried->started;
+    tried->header_time = now - tried->started;
     ur->trail->head = head;
-    up_balancer_head(ur->pick, ur->peer, tried->header_time, up_clock_now());
+    up_balancer_head(ur->pick, ur->peer, tried->header_time, now);
     if (head->status == HTTP_SWITCHING_PROTOCOLS) {
         return up_machine_tunnel(ur, head);
     }
